@@ -1,0 +1,1 @@
+"""How each serving engine is configured, started, spoken to and read."""

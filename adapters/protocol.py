@@ -1,0 +1,156 @@
+"""The nouns between the hub and an engine adapter.
+
+An adapter says how an engine is configured, started and read. It runs nothing and imports no engine.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class EngineConfig(BaseModel):
+    """An engine's settings: field names are the engine's own flags, only `tp` and `pp` are ours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tp: int = Field(default=1, ge=1, description="tensor-parallel size, devices")
+    pp: int = Field(default=1, ge=1, description="pipeline-parallel size, stages")
+
+
+class StartFailure(StrEnum):
+    """Why an engine did not start or did not stay up."""
+
+    OUT_OF_MEMORY = "out_of_memory"
+    BAD_FLAG = "bad_flag"
+    BAD_MODEL = "bad_model"
+    PORT_TAKEN = "port_taken"
+    LOST_DEVICE = "lost_device"
+    MISSING_PACKAGE = "missing_package"
+    UNKNOWN = "unknown"
+
+
+class ModelRef(BaseModel):
+    """One set of weights on disk, in one format and one precision."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    variant: str
+    format: Literal["gguf", "hf", "none"]
+    path: Path
+    tokenizer_path: Path | None = Field(description="a Hugging Face tokenizer.json, None where there is none")
+    weights_precision: str
+    weights_sha256: str
+    source: str = Field(description="where the weights come from and how they were converted")
+    context_tokens: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    hidden_size: int
+    vocab_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a deployment may count on."""
+
+    cpu_count: int
+    memory_bytes: int
+    gpu_names: tuple[str, ...] = ()
+    gpu_memory_bytes: tuple[int, ...] = ()
+
+
+class Violation(NamedTuple):
+    """One reason why a configuration cannot be deployed."""
+
+    key: str
+    seen: object
+    allowed: str
+
+
+class ServerMetric(NamedTuple):
+    """What one series of an engine's `/metrics` means in our words.
+
+    `name` is canonical (docs/METRICS.md), `scale` multiplies the engine's value into `unit`.
+    """
+
+    name: str
+    unit: str
+    kind: Literal["gauge", "counter", "histogram"]
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine's server can do; the client adapts to it and the record states it."""
+
+    streams: bool = True
+    accepts_token_prompts: bool = True
+    output_length_control: Literal["ignore_eos", "min_tokens"] | None = None
+    usage_in_stream: bool = True
+    cache_reset_path: str | None = None
+    keeps_alive: bool = True
+    is_simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where an engine runs: pinned requirements, what they are called here, what hardware they need."""
+
+    extra: str | None
+    requirements: tuple[str, ...]
+    module: str | None
+    hardware: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """How to start one engine: everything a supervisor needs, nothing it must guess.
+
+    `argv[0]` is the interpreter or program. `ports` names every port that the engine opens. `executor`
+    says how ranks start: `process` is one process tree on one node, `ranks` is one process a bundle,
+    `ray` is a Ray-native engine. `served_model` is the name requests must carry.
+    """
+
+    argv: tuple[str, ...]
+    ports: Mapping[str, int]
+    served_model: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    health_path: str = "/health"
+    metrics_path: str | None = "/metrics"
+    dialect: Literal["openai"] = "openai"
+    executor: Literal["process", "ranks", "ray"] = "process"
+
+
+class EngineAdapter(Protocol):
+    """How one serving engine is configured, started and read. Runs nothing, imports no engine."""
+
+    name: ClassVar[str]
+    config_type: ClassVar[type[EngineConfig]]
+    capabilities: ClassVar[Capabilities]
+    environment: ClassVar[Environment]
+
+    def check(self, config: Any, model: ModelRef, hardware: Hardware) -> list[Violation]:  # noqa: ANN401
+        """List what makes the configuration impossible, before anything is deployed."""
+        ...
+
+    def launch_plan(self, config: Any, model: ModelRef, *, ports: Mapping[str, int]) -> LaunchPlan:  # noqa: ANN401
+        """Say how to start the engine on the given ports (always one called `http`)."""
+        ...
+
+    def port_names(self) -> tuple[str, ...]:
+        """Name every port that the engine opens; the first is `http`."""
+        ...
+
+    def server_metrics(self) -> Mapping[str, ServerMetric]:
+        """Map the engine's series to canonical names and units."""
+        ...
+
+    def classify_failure(self, log_tail: str) -> StartFailure:
+        """Say why the engine ended, from the end of its log. Total: never raises."""
+        ...

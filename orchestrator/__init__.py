@@ -1,0 +1,1 @@
+"""The hub: deploys engines, replays traffic, measures, searches and reports."""

@@ -1,0 +1,125 @@
+"""One measurement: what one deployment did at one offered load. The JSON form is a published contract."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from orchestrator.domain.records import RequestFailure
+
+SCHEMA = "seatrial.measurement/1"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Distribution(_Frozen):
+    """A sample's mean and percentiles, in the unit of its name; None where the sample is too thin (docs/GLOSSARY.md)."""
+
+    mean: FiniteFloat | None
+    p50: FiniteFloat | None
+    p90: FiniteFloat | None
+    p95: FiniteFloat | None
+    p99: FiniteFloat | None
+    p999: FiniteFloat | None
+    count: int
+
+
+class Verdict(StrEnum):
+    """Whether the ruler can be trusted for this measurement."""
+
+    SOUND = "sound"
+    DEGRADED = "degraded"
+    INVALID = "invalid"
+
+
+class Fidelity(_Frozen):
+    """The client's honesty about itself; `reasons` is empty exactly when the verdict is sound."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    dispatch_lag_s: Distribution
+    loop_lag_s: Distribution
+    client_cpu_ratio: FiniteFloat | None
+    achieved_to_offered_ratio: FiniteFloat | None
+    token_count_mismatch_ratio: FiniteFloat | None = Field(
+        description="share of requests whose client and server counts differ; None where the server gives no usage"
+    )
+
+
+class CacheState(_Frozen):
+    """Which prefix-cache policy was in force and what the engine says came of it."""
+
+    policy: Literal["salted", "reset", "natural"]
+    hit_ratio: FiniteFloat | None = Field(description="cached over prompt tokens in the window; None where unknown")
+
+
+class Resources(_Frozen):
+    """What the engine used in the window, from telemetry; None where it could not be read."""
+
+    host_memory_peak_bytes: int | None = None
+    host_cpu_cores: FiniteFloat | None = None
+    kv_cache_utilization_mean: FiniteFloat | None = None
+    kv_cache_utilization_peak: FiniteFloat | None = None
+    requests_running_mean: FiniteFloat | None = None
+    requests_running_peak: FiniteFloat | None = None
+    requests_waiting_mean: FiniteFloat | None = None
+    requests_waiting_peak: FiniteFloat | None = None
+    preemptions: FiniteFloat | None = None
+    device_memory_peak_bytes: int | None = None
+    device_utilization_mean: FiniteFloat | None = None
+    samples: int = 0
+
+
+class Measurement(_Frozen):
+    """What one deployment did at one offered load; seconds, tokens, requests; missing is null, never 0."""
+
+    schema_: Literal["seatrial.measurement/1"] = Field(default=SCHEMA, alias="schema")
+    digest: str = Field(description="of trial, load, schedule and window: equal digests mean the same measurement")
+    mode: Literal["open", "closed"]
+    offered_rps: FiniteFloat | None = Field(description="None in closed loop")
+    users: int | None = Field(description="None in open loop")
+    achieved_rps: FiniteFloat = Field(description="requests sent in the window over its length")
+    num_issued: int
+    num_completed: int
+    num_failed: int
+    failures: dict[RequestFailure, int]
+    num_drained: int = Field(description="requests of the window that ended after it")
+    warmup_s: FiniteFloat
+    window_s: FiniteFloat
+    drain_s: FiniteFloat
+    window_is_steady: bool | None = Field(description="whether a trend test found no drift; None: too few to tell")
+    ttft_s: Distribution
+    itl_s: Distribution
+    chunk_gap_s: Distribution
+    tpot_s: Distribution
+    e2e_s: Distribution
+    ttft_from_intended_s: Distribution
+    e2e_from_intended_s: Distribution
+    input_tokens: Distribution
+    output_tokens: Distribution
+    output_tokens_source: Literal["server", "client", "mixed"] | None
+    output_tokens_per_s: FiniteFloat
+    requests_per_s: FiniteFloat
+    goodput_rps: FiniteFloat | None = Field(description="None where no SLO was stated")
+    slo_attainment: FiniteFloat | None = Field(description="over requests issued; None where no SLO was stated")
+    fidelity: Fidelity
+    cache: CacheState
+    resources: Resources
+    schedule_digest: str
+    content: str = Field(description="kind of prompt content: english, corpus, random")
+    length_scale: FiniteFloat | None = Field(description="factor applied to the traffic's lengths; None: as recorded")
+    is_simulated: bool
+    started_at: str = Field(description="UTC, ISO 8601")
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @property
+    def step(self) -> int:
+        """Return the load as MLflow's integer step: milli-requests/s, or users in closed loop."""
+        return self.users if self.users is not None else round((self.offered_rps or 0.0) * 1000)
+
+    def to_json(self) -> str:
+        """Spell the measurement in its published form, one line."""
+        return self.model_dump_json(by_alias=True)

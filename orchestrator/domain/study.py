@@ -1,0 +1,122 @@
+"""A study as a person writes it: one YAML file, one frozen value."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from orchestrator.domain.endpoint import Via
+from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
+from orchestrator.domain.slo import Slo
+from workloads.digest import digest
+from workloads.workload import Workload
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelChoice(_Frozen):
+    """Which weights, in which variant; `path` names a local folder or GGUF instead of a known name."""
+
+    name: str
+    variant: str = "bf16"
+    path: Path | None = None
+
+
+class EngineChoice(_Frozen):
+    """One engine: flags that are fixed, and what may vary instead of its catalogue's whole space.
+
+    `search` maps a flag to a list of values; an empty mapping searches nothing. None takes the catalogue.
+    """
+
+    name: str
+    config: dict[str, Any] = Field(default_factory=dict)
+    search: dict[str, list[Any]] | None = None
+
+
+class Walk(_Frozen):
+    """The offered loads that each trial walks, in order: rates in an open loop, or users in a closed one."""
+
+    rates_rps: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    users: tuple[Annotated[int, Field(gt=0)], ...] = ()
+
+    @model_validator(mode="after")
+    def _names_one_kind(self) -> "Walk":
+        if bool(self.rates_rps) == bool(self.users):
+            raise ValueError("give either rates_rps or users, not both and not neither")
+        return self
+
+    @property
+    def loads(self) -> tuple[OfferedLoad, ...]:
+        """Return the loads in the order in which they are offered."""
+        return tuple(OpenLoad(rate_rps=rate) for rate in self.rates_rps) or tuple(
+            ClosedLoad(users=users) for users in self.users
+        )
+
+
+class WindowSpec(_Frozen):
+    """How long each load is offered: warm-up (not measured), measured window, longest drain; seconds."""
+
+    warmup_s: float = Field(default=2.0, ge=0)
+    measure_s: float = Field(default=30.0, gt=0)
+    drain_s: float = Field(default=30.0, gt=0)
+    request_timeout_s: float = Field(default=60.0, gt=0)
+
+
+class SearchSpec(_Frozen):
+    """How the next configuration is chosen and what is maximised."""
+
+    sampler: Literal["tpe", "random"] = "tpe"
+    objective: Literal["goodput_rps", "output_tokens_per_s", "requests_per_s"] = "goodput_rps"
+    prune: bool = Field(default=True, description="stop a trial at a load where it is clearly behind")
+
+
+class Budget(_Frozen):
+    """What a study may spend."""
+
+    trials: int = Field(default=8, ge=1)
+    minutes: float | None = Field(default=None, gt=0, description="no trial starts after this")
+    max_devices: int = Field(default=1, ge=1)
+    max_retries: int = Field(default=1, ge=0, description="of a Failed trial; an Infeasible one is never retried")
+
+
+class DeploySpec(_Frozen):
+    """How and where engines run."""
+
+    deployer: Literal["ray", "local"] = "ray"
+    via: Via = "engine"
+    device: str = Field(default="CPU", description="the Ray resource that one device is: CPU, GPU or a custom one")
+    engine_cpus: tuple[int, ...] | None = Field(default=None, description="cores for the engine; None: all")
+    client_cpus: tuple[int, ...] | None = Field(default=None, description="cores for the client; None: all")
+    ready_timeout_s: float = Field(default=120.0, gt=0)
+
+
+class StudySpec(_Frozen):
+    """One study: what is asked, of which engine, on which traffic, within which budget."""
+
+    kind: Literal["sweep"] = "sweep"
+    name: str = Field(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    model: ModelChoice
+    engines: tuple[EngineChoice, ...] = Field(min_length=1)
+    workload: Workload = Field(default_factory=Workload)
+    load: Walk
+    window: WindowSpec = Field(default_factory=WindowSpec)
+    slo: Slo | None = None
+    search: SearchSpec = Field(default_factory=SearchSpec)
+    budget: Budget = Field(default_factory=Budget)
+    deploy: DeploySpec = Field(default_factory=DeploySpec)
+    cache: Literal["salted", "reset", "natural"] = "salted"
+    telemetry_hz: float = Field(default=5.0, ge=1, le=50)
+    seed: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _objective_has_what_it_needs(self) -> "StudySpec":
+        if self.search.objective == "goodput_rps" and self.slo is None:
+            raise ValueError("search.objective goodput_rps needs an slo; state one or choose output_tokens_per_s")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Digest everything that may change a measurement; the budget may grow without changing it."""
+        return digest(self.model_dump(mode="json", exclude={"budget"}))

@@ -1,0 +1,1 @@
+"""What may vary: parameters, constraints between them, one catalogue file per engine."""

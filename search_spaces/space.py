@@ -1,0 +1,5 @@
+"""What may vary: parameters with their constraints, and assignments drawn from them."""
+
+from typing import Any
+
+Assignment = dict[str, Any]

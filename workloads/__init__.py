@@ -1,0 +1,1 @@
+"""Traffic: traces, their profiles, workloads, schedules and prompts."""

@@ -1,0 +1,62 @@
+"""A workload: the named, seeded description from which schedules are built."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PublishedSource(_Frozen):
+    """Traffic made from a published profile in the catalogue."""
+
+    kind: Literal["published"] = "published"
+    name: str = Field(description="a name in workloads/catalog, such as chat")
+
+
+class TraceSource(_Frozen):
+    """The very requests of a trace, or a window of it."""
+
+    kind: Literal["trace"] = "trace"
+    path: Path
+    format: str | None = Field(default=None, description="recognised from the file where left out")
+    start_s: float = Field(default=0.0, ge=0, description="start of the window, seconds of the trace")
+    duration_s: float | None = Field(default=None, gt=0, description="length of the window, seconds of the trace")
+
+
+class FixedSource(_Frozen):
+    """Requests of one size on a constant or Poisson pattern: for floors and quick looks, not for verdicts."""
+
+    kind: Literal["fixed"] = "fixed"
+    input_tokens: int = Field(gt=0)
+    output_tokens: int = Field(gt=0)
+    pattern: Literal["constant", "poisson"] = "poisson"
+
+
+Source = Annotated[PublishedSource | TraceSource | FixedSource, Field(discriminator="kind")]
+
+
+class LengthScale(_Frozen):
+    """How lengths are fitted to what a model can carry: factor first, then limits; both are stated in the record."""
+
+    input_factor: float = Field(default=1.0, gt=0)
+    output_factor: float = Field(default=1.0, gt=0)
+    max_input_tokens: int | None = Field(default=None, gt=0)
+    max_output_tokens: int | None = Field(default=None, gt=0)
+
+
+class Workload(_Frozen):
+    """Who is sent, how long, with which content. The offered rate belongs to the load, not to the workload."""
+
+    source: Source = Field(default_factory=lambda: PublishedSource(name="chat"))
+    lengths: LengthScale = Field(default_factory=LengthScale)
+    content: Literal["english", "corpus", "random"] = "english"
+    corpus: Path | None = Field(default=None, description="a UTF-8 text file, for content: corpus")
+    dialect: Literal["completions", "chat"] = "completions"
+    rate_method: Literal["compress", "thin"] = Field(
+        default="compress", description="how a trace is brought to another rate: time compressed, or requests dropped"
+    )
+    seed: int = Field(default=0, ge=0)
