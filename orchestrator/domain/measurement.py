@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from orchestrator.domain.records import RequestFailure
 
-SCHEMA = "seatrial.measurement/1"
+SCHEMA: Literal["seatrial.measurement/1"] = "seatrial.measurement/1"
 
 
 class _Frozen(BaseModel):
