@@ -1,0 +1,1 @@
+"""The dataflow of one trial: check, deploy, warm up, walk the loads, stop, verify."""
