@@ -31,7 +31,7 @@ class DeployRequest:
 
 @dataclass(frozen=True, slots=True)
 class StartTimes:
-    """How long a start took: to a listening port, to a well health check, to a real generated token at a settled latency.
+    """How long a start took: to a listening port, a well health check, a real token at a settled latency.
 
     All in seconds from the start of the engine's process; `place_s` is what the cluster needed before that.
     """

@@ -15,7 +15,7 @@ class _Frozen(BaseModel):
 
 
 class Distribution(_Frozen):
-    """A sample's mean and percentiles, in the unit of its name; None where the sample is too thin (docs/GLOSSARY.md)."""
+    """A sample's mean and percentiles, in the unit of its name; None where the sample is too thin (GLOSSARY)."""
 
     mean: FiniteFloat | None
     p50: FiniteFloat | None

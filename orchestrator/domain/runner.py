@@ -39,8 +39,9 @@ class PastTrial:
 class SearchJob:
     """One engine's search within one study: what a runner needs and nothing it must guess.
 
-    `folder` is a local path that every trial can write to; a trial's files lie in `folder / trial_id`. `past` holds what
-    the journal knows: ended trials are told to the sampler, unfinished ones run first and skip the loads they have.
+    `folder` is a local path that every trial can write to; a trial's files lie in `folder / trial_id`. `past` holds
+    what the journal knows: ended trials are told to the sampler, unfinished ones run first and skip the loads they
+    have.
     """
 
     study: StudySpec

@@ -19,11 +19,12 @@ class TrialSpec(BaseModel):
     assignment: dict[str, Any] = Field(description="searched flags and their values; empty for the defaults")
     config: dict[str, Any] = Field(description="every flag that differs from the engine's default")
     model_sha256: str
+    deploy_digest: str = Field(default="", description="of the deployment settings that may change a figure")
 
     @property
     def digest(self) -> str:
-        """Digest what makes measurements of two trials interchangeable: number and study name do not count."""
-        return digest(self.model_dump(mode="json", exclude={"number", "study_id", "assignment"}))
+        """Digest what makes measurements of two trials interchangeable: engine, flags, weights, deployment."""
+        return digest(self.model_dump(mode="json", include={"engine", "config", "model_sha256", "deploy_digest"}))
 
     @property
     def trial_id(self) -> str:

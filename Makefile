@@ -1,0 +1,56 @@
+# Every target does its own set-up; a fresh machine needs Python 3.11 and nothing else.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+STORE ?= mlruns
+PORT ?= 5000
+
+export HF_HUB_OFFLINE := 1
+export RAY_USAGE_STATS_ENABLED := 0
+export RAY_AUTH_MODE := token
+export VLLM_NO_USAGE_STATS := 1
+# uv does not read pip's setting of the same meaning.
+export UV_FIND_LINKS := $(PIP_FIND_LINKS)
+
+.PHONY: setup demo test check bench ui lock clean
+
+setup: $(STAMP)
+
+# The locked CPU build of PyTorch is not on PyPI; where pip's own settings do not lead to it, uv knows its index.
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip install --python $(BIN)/python --quiet -r requirements.lock || \
+	  $(BIN)/uv pip install --python $(BIN)/python --quiet --torch-backend cpu -r requirements.lock
+	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --editable .
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/seatrial models fetch smollm2-135m
+	$(BIN)/seatrial run demo --store $(STORE)
+	@echo "Look at it: make ui"
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m tests.bench --out bench.json
+
+ui: setup
+	$(BIN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STORE))/mlflow.db --host 127.0.0.1 --port $(PORT)
+
+lock:
+	echo "torch==2.13.0+cpu" > $(VENV)/torch.constraint
+	$(BIN)/uv pip compile pyproject.toml --group dev --extra llamacpp --extra models --constraint $(VENV)/torch.constraint \
+	  --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) bench.json

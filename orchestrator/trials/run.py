@@ -1,0 +1,167 @@
+"""One trial: deploys a configuration, measures it load by load, takes it down and verifies that it is gone."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.protocol import EngineAdapter, ModelRef
+from orchestrator.domain.clock import NS_PER_S, Clock
+from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest, StopReport
+from orchestrator.domain.errors import DeploymentError
+from orchestrator.domain.load import OfferedLoad
+from orchestrator.domain.measurement import Measurement
+from orchestrator.domain.outcome import Completed, TrialOutcome
+from orchestrator.domain.placement import PlacementPlan, plan_placement
+from orchestrator.domain.study import StudySpec
+from orchestrator.domain.trial import TrialSpec
+from orchestrator.telemetry.collector import Collector
+from orchestrator.telemetry.hardware import read_hardware
+from orchestrator.trials.ends import InfeasibleError, end_of, score
+from orchestrator.trials.measuring import Site, measure
+
+
+class TrialRun:
+    """One trial, opened, measured load by load, closed. `skip` holds what an earlier run measured, by load step."""
+
+    def __init__(  # noqa: PLR0913 - the trial's whole surroundings, named
+        self,
+        trial: TrialSpec,
+        study: StudySpec,
+        *,
+        model: ModelRef,
+        adapter: EngineAdapter,
+        deployer: Deployer,
+        clock: Clock,
+        folder: Path,
+        interpreter: Path,
+        skip: Mapping[int, Measurement] | None = None,
+    ) -> None:
+        self.trial = trial
+        self.study = study
+        self.engine_start_s = 0.0
+        self.replay_s = 0.0
+        self.facts: Mapping[str, str] = {}
+        self._model = model
+        self._adapter = adapter
+        self._deployer = deployer
+        self._clock = clock
+        self._folder = folder
+        self._interpreter = interpreter
+        self._skip = dict(skip or {})
+        self._deployment: Deployment | None = None
+        self._collector: Collector | None = None
+
+    def open(self) -> None:
+        """Check the configuration, deploy it, start telemetry.
+
+        Raises:
+            InfeasibleError: a constraint is violated; nothing was deployed.
+            DeploymentError: the engine did not start; nothing of it is left.
+        """
+        config = self._adapter.config_type.model_validate(self.trial.config)
+        violations = self._adapter.check(config, self._model, read_hardware())
+        if violations:
+            raise InfeasibleError(violations)
+        deployment = self._deployer.deploy(self._request())
+        self._deployment = deployment
+        self.engine_start_s = deployment.times.token_s
+        self.facts = _facts(deployment)
+        self._collector = Collector(
+            metrics_url=deployment.metrics_url,
+            server_metrics=self._adapter.server_metrics(),
+            root_pid=deployment.root_pid if deployment.is_same_host else None,
+            hz=self.study.telemetry_hz,
+            folder=self._folder,
+            cpus=self.study.deploy.client_cpus,
+        )
+        self._collector.start()
+
+    def measure(self, load: OfferedLoad) -> Measurement:
+        """Offer one load and say what came of it; a load that an earlier run measured is not offered again.
+
+        Raises:
+            DeploymentError: the engine ended meanwhile; what was half measured is thrown away.
+        """
+        if load.step in self._skip:
+            return self._skip[load.step]
+        if self._deployment is None or self._collector is None:
+            raise DeploymentError(f"trial {self.trial.trial_id} is not open; call open() first")
+        site = Site(self.trial, self.study, self._model, self._adapter, self._deployment, self._clock, self._folder)
+        measurement = measure(site, load, self._collector)
+        self.replay_s += measurement.warmup_s + measurement.window_s + measurement.drain_s
+        return measurement
+
+    def close(self) -> StopReport | None:
+        """Stop telemetry and engine and verify that all is back; None where nothing runs. Idempotent."""
+        collector, self._collector = self._collector, None
+        deployment, self._deployment = self._deployment, None
+        try:
+            if collector is not None:
+                collector.stop()
+        finally:
+            report = deployment.stop() if deployment is not None else None
+        return report
+
+    def _request(self) -> DeployRequest:
+        deploy = self.study.deploy
+        return DeployRequest(
+            trial_id=self.trial.trial_id,
+            adapter=self._adapter,
+            config=self._adapter.config_type.model_validate(self.trial.config),
+            model=self._model,
+            placement=placement_of(self.trial, self.study, adapter=self._adapter, model=self._model),
+            folder=self._folder,
+            interpreter=self._interpreter,
+            via=deploy.via,
+            cpus=deploy.engine_cpus,
+            ready_timeout_s=deploy.ready_timeout_s,
+        )
+
+
+def placement_of(trial: TrialSpec, study: StudySpec, *, adapter: EngineAdapter, model: ModelRef) -> PlacementPlan:
+    """Plan a trial's bundles; the engine's executor decides their shape, so real ports do not matter here."""
+    config = adapter.config_type.model_validate(trial.config)
+    ports = {name: index + 1 for index, name in enumerate(adapter.port_names())}
+    plan = adapter.launch_plan(config, model, ports=ports)
+    return plan_placement(plan.executor, tp=config.tp, pp=config.pp, device=study.deploy.device)
+
+
+class TrialResult(NamedTuple):
+    """How a trial ended, what its stop verified, and how long it took."""
+
+    outcome: TrialOutcome
+    stopped: StopReport | None
+    wall_s: float
+
+
+def run_trial(
+    run: TrialRun, *, opened: Callable[[], None], measured: Callable[[Measurement], None], clock: Clock
+) -> TrialResult:
+    """Open a trial, walk its loads, close it; `opened` and `measured` are called as it goes."""
+    began_ns = clock.now_ns()
+    measurements: list[Measurement] = []
+    outcome: TrialOutcome
+    try:
+        run.open()
+        opened()
+        for load in run.study.load.loads:
+            measurements.append(run.measure(load))
+            measured(measurements[-1])
+        outcome = Completed(tuple(measurements), score(measurements, run.study))
+    except Exception as error:  # noqa: BLE001 - the trial boundary: every error becomes an outcome
+        outcome = end_of(error)
+    finally:
+        stopped = run.close()
+    return TrialResult(outcome, stopped, (clock.now_ns() - began_ns) / NS_PER_S)
+
+
+def _facts(deployment: Deployment) -> dict[str, str]:
+    times = deployment.times
+    return {
+        "argv": " ".join(deployment.argv),
+        "endpoint.via": deployment.endpoint.via,
+        "start.place_s": f"{times.place_s:.3f}",
+        "start.listen_s": f"{times.listen_s:.3f}",
+        "start.health_s": f"{times.health_s:.3f}",
+        "start.token_s": f"{times.token_s:.3f}",
+    }
