@@ -63,8 +63,9 @@ def _text_of(name: str) -> tuple[str, str]:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: cannot be read: {error}") from error
     if name not in published():
+        known = published()
         raise InputError(
-            f"{name}: neither a file nor a published study; published: {', '.join(published())}{_nearest(name, published())}"
+            f"{name}: neither a file nor a published study; published: {', '.join(known)}{_nearest(name, known)}"
         )
     return (CATALOG / f"{name}.yaml").read_text(encoding="utf-8"), f"{name} (published)"
 

@@ -69,7 +69,7 @@ def _set_cache(site: Site) -> None:
     path = site.adapter.capabilities.cache_reset_path
     if path is None:
         raise MeasurementRefusedError(
-            f"cache: reset needs an engine that can reset its prefix cache; {site.adapter.name} cannot, use cache: salted"
+            f"cache: reset needs an engine that can reset its prefix cache; {site.adapter.name} cannot, use salted"
         )
     reset_cache(site.deployment.endpoint, path)
 

@@ -23,7 +23,7 @@ from orchestrator.trials.measuring import Site, measure
 class TrialRun:
     """One trial, opened, measured load by load, closed. `skip` holds what an earlier run measured, by load step."""
 
-    def __init__(  # noqa: PLR0913 - the trial's whole surroundings, named
+    def __init__(
         self,
         trial: TrialSpec,
         study: StudySpec,

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from workloads.prompts import prompt_maker
+from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
+
 from adapters.protocol import Capabilities, ModelRef
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.study import StudySpec
 from orchestrator.replay.prepare import PreparedRequest, prepare
-from workloads.prompts import prompt_maker
-from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
 
 CLOSED_REQUESTS_PER_USER_S = 20  # more than a user of any engine asks in a second: a closed loop must not run dry
 CLOSED_REQUESTS_MAX = 20_000
