@@ -30,8 +30,8 @@ class RequestRecord:
 
     `chunk_ns` holds the arrival of every chunk that carried content, reasoning or a tool call, so its
     first entry is the first token. `output_tokens_client` counts what the client can know: token ids in the
-    stream where the dialect has them, else one token a chunk. Server counts come from `usage` and are None where the
-    server gave none.
+    stream where the dialect has them, else one token a chunk. `chunk_tokens` says how many tokens each chunk carried,
+    None where the stream does not tell. Server counts come from `usage` and are None where the server gave none.
     """
 
     index: int
@@ -52,6 +52,7 @@ class RequestRecord:
     failure: RequestFailure | None = None
     failure_detail: str | None = None
     connect_ns: int = 0
+    chunk_tokens: "array[int] | None" = None
 
     @property
     def first_ns(self) -> int | None:
