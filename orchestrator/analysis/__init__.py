@@ -1,0 +1,1 @@
+"""What measurements say together: curves, scores, rankings. Pure functions; measures nothing itself."""

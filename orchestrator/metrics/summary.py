@@ -1,0 +1,163 @@
+"""From one replay's log to one measurement: puts the formulas together, holds none."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.domain.clock import NS_PER_S
+from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
+from orchestrator.domain.measurement import CacheState, Distribution, Measurement
+from orchestrator.domain.records import ReplayLog, RequestRecord
+from orchestrator.domain.slo import Slo
+from orchestrator.domain.telemetry import Telemetry
+from orchestrator.metrics import latency
+from orchestrator.metrics import slo as slos
+from orchestrator.metrics import window as windows
+from orchestrator.metrics.fidelity import judge
+from orchestrator.metrics.percentiles import distribution
+from orchestrator.metrics.resources import prefix_cache_hit_ratio, summarise_telemetry
+from workloads.digest import digest
+
+CachePolicy = Literal["salted", "reset", "natural"]
+MS_PER_S = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementFacts:
+    """What a replay's log does not know: whose measurement it is, of which traffic, under which cache policy.
+
+    `length_scale` is the factor applied to the lengths, None where they are as recorded. `degraded_by` names what
+    others saw that spoils the figures, such as a throttled device.
+    """
+
+    trial_digest: str
+    schedule_digest: str
+    content: str
+    length_scale: float | None
+    cache_policy: CachePolicy
+    is_simulated: bool
+    started_at: str
+    warmup_s: float
+    degraded_by: tuple[str, ...] = ()
+
+
+def measurement_digest(
+    trial_digest: str,
+    load: OfferedLoad,
+    *,
+    schedule_digest: str,
+    warmup_s: float,
+    measure_s: float,
+    cache_policy: CachePolicy,
+) -> str:
+    """Digest what makes two measurements interchangeable; known before measuring, so that resume can skip.
+
+    The SLO is left out: it judges a measurement and does not change it. Spans count in whole milliseconds.
+    """
+    return digest(
+        {
+            "trial": trial_digest,
+            "load": load.model_dump(mode="json"),
+            "schedule": schedule_digest,
+            "warmup_ms": round(warmup_s * MS_PER_S),
+            "measure_ms": round(measure_s * MS_PER_S),
+            "cache": cache_policy,
+        }
+    )
+
+
+def summarise(
+    log: ReplayLog, facts: MeasurementFacts, *, slo: Slo | None = None, telemetry: Telemetry | None = None
+) -> Measurement:
+    """Summarise a replay; latencies are over completed requests that were issued in the window.
+
+    Raises:
+        ValueError: the window is empty.
+    """
+    window = log.window
+    if window.end_ns <= window.start_ns:
+        raise ValueError(f"a window must end after it starts, seen {window}")
+    issued = windows.issued_in(log.records, window)
+    failures = Counter(one.failure for one in issued if one.failure is not None)
+    return Measurement(
+        digest=_digest(log, facts),
+        mode=log.load.mode,
+        offered_rps=log.load.rate_rps if isinstance(log.load, OpenLoad) else None,
+        users=log.load.users if isinstance(log.load, ClosedLoad) else None,
+        achieved_rps=windows.sent_in(log.records, window) / window.duration_s,
+        num_issued=len(issued),
+        num_completed=len(issued) - failures.total(),
+        num_failed=failures.total(),
+        failures=dict(sorted(failures.items())),
+        num_drained=windows.drained(issued, window),
+        warmup_s=facts.warmup_s,
+        window_s=window.duration_s,
+        drain_s=max(0, log.drained_ns - window.end_ns) / NS_PER_S,
+        window_is_steady=windows.is_steady(issued),
+        output_tokens_source=_source(issued),
+        output_tokens_per_s=windows.output_tokens_in(log.records, window) / window.duration_s,
+        requests_per_s=windows.completed_in(log.records, window) / window.duration_s,
+        goodput_rps=None if slo is None else slos.goodput_rps(issued, slo, window_s=window.duration_s),
+        slo_attainment=None if slo is None else slos.slo_attainment(issued, slo),
+        fidelity=judge(log, degraded_by=facts.degraded_by),
+        cache=CacheState(policy=facts.cache_policy, hit_ratio=prefix_cache_hit_ratio(telemetry, issued, window)),
+        resources=summarise_telemetry(telemetry, window),
+        schedule_digest=facts.schedule_digest,
+        content=facts.content,
+        length_scale=facts.length_scale,
+        is_simulated=facts.is_simulated,
+        started_at=facts.started_at,
+        **_distributions(issued),
+    )
+
+
+def _digest(log: ReplayLog, facts: MeasurementFacts) -> str:
+    return measurement_digest(
+        facts.trial_digest,
+        log.load,
+        schedule_digest=facts.schedule_digest,
+        warmup_s=facts.warmup_s,
+        measure_s=log.window.duration_s,
+        cache_policy=facts.cache_policy,
+    )
+
+
+def _distributions(issued: Sequence[RequestRecord]) -> dict[str, Distribution]:
+    return {
+        "ttft_s": _over(issued, latency.ttft_s),
+        "itl_s": _pooled(issued, latency.itls_s),
+        "chunk_gap_s": _pooled(issued, latency.chunk_gaps_s),
+        "tpot_s": _over(issued, latency.tpot_s),
+        "e2e_s": _over(issued, latency.e2e_s),
+        "ttft_from_intended_s": _over(issued, latency.ttft_from_intended_s),
+        "e2e_from_intended_s": _over(issued, latency.e2e_from_intended_s),
+        "input_tokens": _over(issued, _input_tokens),
+        "output_tokens": _over(issued, lambda one: one.output_tokens),
+    }
+
+
+def _over(issued: Iterable[RequestRecord], read: Callable[[RequestRecord], float | None]) -> Distribution:
+    return distribution(value for one in issued if (value := read(one)) is not None)
+
+
+def _pooled(issued: Iterable[RequestRecord], read: Callable[[RequestRecord], list[float] | None]) -> Distribution:
+    return distribution(value for one in issued for value in read(one) or ())
+
+
+def _input_tokens(record: RequestRecord) -> int | None:
+    """Return the prompt's length over completed requests: the server's own count, else the schedule's."""
+    if record.failure is not None:
+        return None
+    return record.input_tokens if record.input_tokens_server is None else record.input_tokens_server
+
+
+def _source(issued: Iterable[RequestRecord]) -> Literal["server", "client", "mixed"] | None:
+    sources = {one.output_tokens_server is not None for one in issued if one.failure is None}
+    match sorted(sources):
+        case []:
+            return None
+        case [is_server]:
+            return "server" if is_server else "client"
+        case _:
+            return "mixed"
