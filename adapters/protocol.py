@@ -94,6 +94,7 @@ class Capabilities:
     usage_in_stream: bool = True
     cache_reset_path: str | None = None
     keeps_alive: bool = True
+    sends_done: bool = True
     is_simulated: bool = False
 
 

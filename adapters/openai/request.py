@@ -1,0 +1,57 @@
+"""Bodies of the OpenAI dialect's streaming requests. Knows no headers: ids and keys travel outside the body."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adapters.openai.dialect import Dialect
+
+Messages = Sequence[Mapping[str, str]]
+Prompt = str | Sequence[int] | Messages
+
+
+def encode_request(prompt: Prompt, model: str, *, dialect: Dialect, max_tokens: int | None, seed: int = 0) -> bytes:
+    """Encode one streaming request as JSON bytes.
+
+    `prompt` is text, token ids (route completions only) or chat messages (route chat only); text on the chat route
+    becomes one user message. The output length is forced where the server can be told to: `ignore_eos`, or
+    `min_tokens` equal to `max_tokens` (vLLM's and llama.cpp's extensions of the dialect). Temperature is 0, so that
+    equal requests have equal answers; `max_tokens` None leaves the length to the model.
+
+    Raises:
+        ValueError: the prompt's form does not belong to the route, or the server takes no token ids.
+    """
+    body: dict[str, Any] = {"model": model, **_prompt_field(prompt, dialect), "stream": True}
+    body |= {"temperature": 0, "seed": seed}
+    if dialect.capabilities.usage_in_stream:
+        body["stream_options"] = {"include_usage": True}
+    if max_tokens is not None:
+        body["max_tokens"] = max_tokens
+        body |= _length_control(max_tokens, dialect)
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _prompt_field(prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
+    if isinstance(prompt, str):
+        return {"prompt": prompt} if dialect.route == "completions" else {"messages": [_user_message(prompt)]}
+    messages = [dict(part) for part in prompt if isinstance(part, Mapping)]
+    token_ids = [int(part) for part in prompt if not isinstance(part, Mapping)]
+    if messages and dialect.route != "chat":
+        raise ValueError("chat messages belong to the chat route; seen route completions: pass text or token ids")
+    if token_ids and not dialect.takes_token_ids:
+        raise ValueError(f"route {dialect.route} of this server takes no token ids; pass the prompt as text")
+    return {"messages": messages} if messages else {"prompt": token_ids}
+
+
+def _user_message(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def _length_control(max_tokens: int, dialect: Dialect) -> dict[str, Any]:
+    match dialect.capabilities.output_length_control:
+        case "ignore_eos":
+            return {"ignore_eos": True}
+        case "min_tokens":
+            return {"min_tokens": max_tokens}
+        case None:
+            return {}

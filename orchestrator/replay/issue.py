@@ -1,0 +1,118 @@
+"""When the next request is sent: on a schedule whatever the server does, or when a user has become free."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from orchestrator.domain.records import Window
+from orchestrator.replay.alarm import open_alarm
+from orchestrator.replay.client import Client
+from orchestrator.replay.exchange import Exchange
+
+BURST = 32
+FAILURE_PAUSE_NS = 100_000_000
+
+
+class Issuer(Protocol):
+    """Decides when requests go out. `exhausted_ns` is when it had none left although it wanted one."""
+
+    exhausted_ns: int | None
+
+    def begin(self, start_ns: int, window: Window) -> None:
+        """Issue from `start_ns` on, nothing at or after the window's end."""
+        ...
+
+    def close(self) -> None:
+        """Issue nothing more."""
+        ...
+
+
+class OpenIssuer:
+    """Sends every exchange at its absolute time. Late ones go out at once; nothing is ever skipped or waited for."""
+
+    def __init__(self, exchanges: Sequence[Exchange], client: Client, now: Callable[[], int]) -> None:
+        self.exhausted_ns: int | None = None
+        self._exchanges = sorted(exchanges, key=lambda one: one.request.offset_ns)
+        self._due_ns: list[int] = []
+        self._client = client
+        self._now = now
+        self._next = 0
+        self._alarm = open_alarm(asyncio.get_running_loop(), self._ring)
+
+    def begin(self, start_ns: int, window: Window) -> None:
+        """Set the times: a request is issued if it is intended before the window's end."""
+        times = [start_ns + one.request.offset_ns for one in self._exchanges]
+        self._due_ns = [due_ns for due_ns in times if due_ns < window.end_ns]
+        self._wait()
+
+    def close(self) -> None:
+        """Issue nothing more."""
+        self._due_ns = self._due_ns[: self._next]
+        self._alarm.close()
+
+    def _ring(self) -> None:
+        due_ns, sent = self._due_ns, 0
+        while self._next < len(due_ns) and due_ns[self._next] <= self._now():
+            if sent == BURST:  # behind: let the loop read answers in between
+                break
+            self._client.send(self._exchanges[self._next], intended_ns=due_ns[self._next])
+            self._next += 1
+            sent += 1
+        self._wait()
+
+    def _wait(self) -> None:
+        if self._next < len(self._due_ns):
+            self._alarm.set(self._due_ns[self._next] - self._now())
+
+
+class ClosedIssuer:
+    """Keeps N users asking: each asks again when its answer has ended, a failed one after a pause of 0.1 s.
+
+    Users start one after the other over the first half of the warm-up, so that the window sees no start burst.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange], client: Client, now: Callable[[], int], *, users: int) -> None:
+        self.exhausted_ns: int | None = None
+        self._exchanges = iter(exchanges)
+        self._client = client
+        self._now = now
+        self._users = users
+        self._end_ns = 0
+        self._loop = asyncio.get_running_loop()
+        self._timers: set[asyncio.TimerHandle] = set()
+
+    def begin(self, start_ns: int, window: Window) -> None:
+        """Let the users start."""
+        self._end_ns = window.end_ns
+        stagger_ns = (window.start_ns - start_ns) // (2 * self._users)
+        for user in range(self._users):
+            self._later(start_ns + user * stagger_ns - self._now())
+
+    def close(self) -> None:
+        """Issue nothing more."""
+        self._end_ns = 0
+        for timer in self._timers:
+            timer.cancel()
+
+    def _later(self, delay_ns: int) -> None:
+        def ask() -> None:
+            self._timers.discard(timer)
+            self._ask(self._now())
+
+        timer = self._loop.call_later(max(0, delay_ns) / 1e9, ask)
+        self._timers.add(timer)
+
+    def _ask(self, free_ns: int) -> None:
+        if free_ns >= self._end_ns:
+            return
+        exchange = next(self._exchanges, None)
+        if exchange is None:
+            self.exhausted_ns = free_ns if self.exhausted_ns is None else self.exhausted_ns
+            return
+        self._client.send(exchange, intended_ns=free_ns, on_end=self._ended)
+
+    def _ended(self, exchange: Exchange) -> None:
+        if exchange.failure is None:
+            self._ask(self._now())
+        elif self._now() < self._end_ns:
+            self._later(FAILURE_PAUSE_NS)

@@ -1,0 +1,82 @@
+"""Requests encoded before the window, so that nothing but a write is left for the measured path."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from adapters.openai import Dialect, encode_request
+from orchestrator.domain.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """One request: when it is due after the replay's start, its whole body, what it asks for.
+
+    In a closed loop `offset_ns` says nothing. `input_tokens` is None where the prompt's length is unknown.
+    """
+
+    index: int
+    offset_ns: int
+    body: bytes
+    input_tokens: int | None
+    output_tokens_asked: int | None
+
+
+class ScheduleLike(Protocol):
+    """What is read of a schedule: three arrays of one length, times in nanoseconds from its start."""
+
+    @property
+    def intended_ns(self) -> Sequence[int]:
+        """Intended arrivals."""
+        ...
+
+    @property
+    def input_tokens(self) -> Sequence[int]:
+        """Prompt lengths."""
+        ...
+
+    @property
+    def output_tokens(self) -> Sequence[int]:
+        """Output lengths."""
+        ...
+
+
+class PromptSource(Protocol):
+    """Makes the prompt of a schedule's request; `salt` changes the content and keeps what is shared."""
+
+    def token_ids(self, schedule: ScheduleLike, index: int, *, salt: str) -> Sequence[int]:
+        """Return the prompt as token ids."""
+        ...
+
+    def text(self, schedule: ScheduleLike, index: int, *, salt: str) -> str:
+        """Return the prompt as text."""
+        ...
+
+
+def prepare(
+    schedule: ScheduleLike,
+    prompts: PromptSource,
+    *,
+    endpoint: Endpoint,
+    dialect: Dialect,
+    salt: str,
+    seed: int = 0,
+) -> tuple[PreparedRequest, ...]:
+    """Encode every request of a schedule for one endpoint: as token ids where the route and the server take them."""
+    make = prompts.token_ids if dialect.takes_token_ids else prompts.text
+    return tuple(
+        PreparedRequest(
+            index=index,
+            offset_ns=int(schedule.intended_ns[index]),
+            body=encode_request(
+                make(schedule, index, salt=salt),
+                endpoint.model,
+                dialect=dialect,
+                max_tokens=int(schedule.output_tokens[index]),
+                seed=seed,
+            ),
+            input_tokens=int(schedule.input_tokens[index]),
+            output_tokens_asked=int(schedule.output_tokens[index]),
+        )
+        for index in range(len(schedule.intended_ns))
+    )

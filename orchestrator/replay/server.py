@@ -1,0 +1,147 @@
+"""What a server says of itself, asked outside the measured window: models, token counts, kind, its cache emptied."""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from orchestrator.domain.errors import InputError
+from orchestrator.replay.redaction import redact
+
+TIMEOUT_S = 10.0
+HTTP_OK = 200
+
+ServerKind = Literal["vllm", "llamacpp", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, Any] | None:
+        """Return the body's JSON object, None where it holds none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
+
+
+def served_models(base_url: str, key: str | None = None) -> list[str]:
+    """List the names of the models that the server serves.
+
+    Raises:
+        InputError: the server does not answer, refuses the key or has no `/v1/models`.
+    """
+    listing = _models(base_url, key)
+    return [str(model["id"]) for model in listing if "id" in model]
+
+
+def check_model(base_url: str, model: str, key: str | None = None) -> None:
+    """Return when the server serves the model.
+
+    Raises:
+        InputError: it serves others, which are listed, or does not answer.
+    """
+    names = served_models(base_url, key)
+    if model not in names:
+        raise InputError(f"{base_url} serves no model {model!r}; it serves: {', '.join(names) or 'none'}")
+
+
+def count_tokens(base_url: str, text: str, key: str | None = None) -> int | None:
+    """Count a text's tokens as the server would as a prompt, special ones included; None where it offers no count.
+
+    One body serves both forms of `/tokenize`: vLLM reads `prompt`, llama.cpp reads `content`.
+
+    Raises:
+        InputError: the server does not answer.
+    """
+    body = {"prompt": text, "content": text, "add_special_tokens": True, "add_special": True}
+    answer = _ask(base_url, "/tokenize", key, body=body)
+    reply = answer.json() if answer.status == HTTP_OK else None
+    if reply is None:
+        return None
+    count, tokens = reply.get("count"), reply.get("tokens")
+    if isinstance(count, int):
+        return count
+    return len(tokens) if isinstance(tokens, list) else None
+
+
+def reset_cache(base_url: str, path: str, key: str | None = None) -> None:
+    """Empty the server's prefix cache by POST to the path that its adapter names.
+
+    Raises:
+        InputError: the server does not answer or refuses.
+    """
+    answer = _ask(base_url, path, key, body={})
+    if answer.status != HTTP_OK:
+        raise InputError(f"POST {base_url}{path}: expected 200, seen {answer.status}; is the route switched on?")
+
+
+def server_kind(base_url: str, key: str | None = None) -> ServerKind:
+    """Guess which engine answers: by its `Server` header, who owns its models, the prefix of its metrics.
+
+    Raises:
+        InputError: the server does not answer.
+    """
+    answer = _ask(base_url, "/v1/models", key)
+    if "llama.cpp" in answer.headers.get("server", ""):
+        return "llamacpp"
+    listing = (answer.json() or {}).get("data")
+    owners = (
+        {str(one.get("owned_by")) for one in listing if isinstance(one, dict)} if isinstance(listing, list) else set()
+    )
+    metrics = _ask(base_url, "/metrics", key)
+    text = metrics.body.decode(errors="replace") if metrics.status == HTTP_OK else ""
+    if "vllm" in owners or "\nvllm:" in text:
+        return "vllm"
+    return "llamacpp" if "llamacpp" in owners or "\nllamacpp:" in text else "other"
+
+
+def _models(base_url: str, key: str | None) -> list[dict[str, Any]]:
+    answer = _ask(base_url, "/v1/models", key)
+    if answer.status in {401, 403}:
+        raise InputError(f"{base_url} refused the API key ({answer.status}); check the key's environment variable")
+    listing = (answer.json() or {}).get("data")
+    if answer.status != HTTP_OK or not isinstance(listing, list):
+        seen = f"status {answer.status}" if answer.status != HTTP_OK else "another answer"
+        raise InputError(f"GET {base_url}/v1/models: expected a list of models, seen {seen}; is it an OpenAI server?")
+    return [one for one in listing if isinstance(one, dict)]
+
+
+def _ask(base_url: str, path: str, key: str | None, *, body: dict[str, Any] | None = None) -> _Answer:
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        request = urllib.request.Request(base_url + path, data=data, headers=headers)  # noqa: S310 - see _opener
+        with _opener().open(request, timeout=TIMEOUT_S) as reply:
+            return _Answer(reply.status, _lower(reply.headers), reply.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return _Answer(error.code, _lower(error.headers), error.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        seen = redact(str(error), key)
+        raise InputError(f"{base_url} does not answer ({seen}); is the server up, is the URL right?") from None
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Return an opener of http and https only: no files, no proxies, no redirects that would carry the key away."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _lower(headers: Any) -> dict[str, str]:  # noqa: ANN401 - urllib's message type is private
+    return {str(name).lower(): str(value) for name, value in headers.items()}
