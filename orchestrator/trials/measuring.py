@@ -1,4 +1,4 @@
-"""One measurement: set the cache state, replay one load, scrape, write the raw data, summarise."""
+"""One measurement of a trial: set the cache state, replay one load, scrape, write the raw data, summarise."""
 
 import datetime
 from dataclasses import dataclass
@@ -8,18 +8,16 @@ from adapters.protocol import EngineAdapter, ModelRef
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.deployment import Deployment
 from orchestrator.domain.errors import MeasurementRefusedError
-from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
+from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
-from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.study import StudySpec
 from orchestrator.domain.trial import TrialSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
-from orchestrator.replay import Timing, replay_closed, replay_open
 from orchestrator.replay.files import write_records
 from orchestrator.replay.server import reset_cache
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.files import write_telemetry
-from orchestrator.trials.traffic import Traffic, salt_for, traffic_for
+from orchestrator.trials.traffic import Target, Traffic, offer, traffic_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +40,38 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
         DeploymentError: the engine is not, or no longer, the one that was started.
         MeasurementRefusedError: the cache state that the study declares cannot be set on this engine.
     """
-    site.deployment.check_alive()
+    study, deployment = site.study, site.deployment
+    deployment.check_alive()
     _set_cache(site)
-    traffic = traffic_for(
-        site.study,
+    target = Target(deployment.endpoint, site.adapter.capabilities, site.model.tokenizer_path)
+    traffic = traffic_for(study.workload, load, study.window, target=target, salt=salt_for(study, load))
+    started_at = utc_now(site.clock)
+    log = offer(
+        traffic,
         load,
-        model=site.model,
-        endpoint=site.deployment.endpoint,
-        capabilities=site.adapter.capabilities,
-        salt=salt_for(site.study, load),
+        study.window,
+        target=target,
+        route=study.workload.dialect,
+        clock=site.clock,
+        cpus=study.deploy.client_cpus,
     )
-    started_at = datetime.datetime.fromtimestamp(site.clock.wall_s(), datetime.UTC).isoformat()
-    log = _replay(site, load, traffic)
-    site.deployment.check_alive()
+    deployment.check_alive()
     telemetry = collector.snapshot()
     folder = site.folder / f"load-{load.step}"
     folder.mkdir(parents=True, exist_ok=True)
     write_records(log, folder / "requests.parquet")
-    write_telemetry(telemetry, folder.parent / "telemetry.parquet")
-    return summarise(log, _facts(site, traffic, started_at), slo=site.study.slo, telemetry=telemetry)
+    write_telemetry(telemetry, site.folder / "telemetry.parquet")
+    return summarise(log, _facts(site, traffic, started_at), slo=study.slo, telemetry=telemetry)
+
+
+def salt_for(study: StudySpec, load: OfferedLoad) -> str:
+    """Name the salt of a load: one a load under `salted`, one for all otherwise."""
+    return f"{study.seed}/{load.mode}/{load.step}" if study.cache == "salted" else f"{study.seed}"
+
+
+def utc_now(clock: Clock) -> str:
+    """Return the wall time as ISO 8601 in UTC."""
+    return datetime.datetime.fromtimestamp(clock.wall_s(), datetime.UTC).isoformat()
 
 
 def _set_cache(site: Site) -> None:
@@ -71,23 +82,8 @@ def _set_cache(site: Site) -> None:
         raise MeasurementRefusedError(
             f"cache: reset needs an engine that can reset its prefix cache; {site.adapter.name} cannot, use salted"
         )
-    reset_cache(site.deployment.endpoint, path)
-
-
-def _replay(site: Site, load: OfferedLoad, traffic: Traffic) -> ReplayLog:
-    window = site.study.window
-    timing = Timing(
-        warmup_s=window.warmup_s,
-        measure_s=window.measure_s,
-        drain_s=window.drain_s,
-        request_timeout_s=window.request_timeout_s,
-    )
-    endpoint, cpus = site.deployment.endpoint, site.study.deploy.client_cpus
-    match load:
-        case OpenLoad():
-            return replay_open(traffic.requests, endpoint, load=load, timing=timing, clock=site.clock, cpus=cpus)
-        case ClosedLoad():
-            return replay_closed(traffic.requests, endpoint, load=load, timing=timing, clock=site.clock, cpus=cpus)
+    endpoint = site.deployment.endpoint
+    reset_cache(endpoint.base_url, path, endpoint.key)
 
 
 def _facts(site: Site, traffic: Traffic, started_at: str) -> MeasurementFacts:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from adapters.protocol import EngineAdapter, ModelRef
+from adapters.protocol import EngineAdapter, EngineConfig, ModelRef
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest, StopReport
 from orchestrator.domain.errors import DeploymentError
@@ -104,12 +104,13 @@ class TrialRun:
 
     def _request(self) -> DeployRequest:
         deploy = self.study.deploy
+        config = self._adapter.config_type.model_validate(self.trial.config)
         return DeployRequest(
             trial_id=self.trial.trial_id,
             adapter=self._adapter,
-            config=self._adapter.config_type.model_validate(self.trial.config),
+            config=config,
             model=self._model,
-            placement=placement_of(self.trial, self.study, adapter=self._adapter, model=self._model),
+            placement=placement_of(config, adapter=self._adapter, model=self._model, device=deploy.device),
             folder=self._folder,
             interpreter=self._interpreter,
             via=deploy.via,
@@ -118,12 +119,11 @@ class TrialRun:
         )
 
 
-def placement_of(trial: TrialSpec, study: StudySpec, *, adapter: EngineAdapter, model: ModelRef) -> PlacementPlan:
-    """Plan a trial's bundles; the engine's executor decides their shape, so real ports do not matter here."""
-    config = adapter.config_type.model_validate(trial.config)
+def placement_of(config: EngineConfig, *, adapter: EngineAdapter, model: ModelRef, device: str) -> PlacementPlan:
+    """Plan an engine's bundles; its executor decides their shape, so real ports do not matter here."""
     ports = {name: index + 1 for index, name in enumerate(adapter.port_names())}
     plan = adapter.launch_plan(config, model, ports=ports)
-    return plan_placement(plan.executor, tp=config.tp, pp=config.pp, device=study.deploy.device)
+    return plan_placement(plan.executor, tp=config.tp, pp=config.pp, device=device)
 
 
 class TrialResult(NamedTuple):

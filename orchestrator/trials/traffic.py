@@ -1,18 +1,31 @@
-"""From a study's workload and one offered load to encoded requests, the same for every trial of the study."""
+"""From a workload and one offered load to encoded requests and their replay; the same for trials and for strangers."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from workloads.prompts import prompt_maker
-from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
-
-from adapters.protocol import Capabilities, ModelRef
+from adapters.openai import Dialect, Route
+from adapters.protocol import Capabilities
+from orchestrator.domain.clock import Clock
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
-from orchestrator.domain.study import StudySpec
-from orchestrator.replay.prepare import PreparedRequest, prepare
+from orchestrator.domain.records import ReplayLog
+from orchestrator.domain.study import WindowSpec
+from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open
+from workloads.prompts import prompt_maker
+from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
+from workloads.workload import Workload
 
 CLOSED_REQUESTS_PER_USER_S = 20  # more than a user of any engine asks in a second: a closed loop must not run dry
 CLOSED_REQUESTS_MAX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Who is asked and how: the endpoint, what its server can do, and the tokenizer of its model where there is one."""
+
+    endpoint: Endpoint
+    capabilities: Capabilities
+    tokenizer: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +36,58 @@ class Traffic:
     requests: tuple[PreparedRequest, ...]
 
 
-def schedule_for(study: StudySpec, load: OfferedLoad) -> Schedule:
-    """Build the schedule of one load; equal for all trials of a study (common random numbers)."""
-    span_s = study.window.warmup_s + study.window.measure_s
+def schedule_for(workload: Workload, load: OfferedLoad, window: WindowSpec) -> Schedule:
+    """Build the schedule of one load; equal for all trials of a study (common random numbers).
+
+    Raises:
+        TraceError: the workload's trace cannot carry the load for that long.
+    """
+    span_s = window.warmup_s + window.measure_s
     match load:
         case OpenLoad(rate_rps=rate_rps):
-            return build_open_schedule(study.workload, rate_rps=rate_rps, duration_s=span_s)
+            return build_open_schedule(workload, rate_rps=rate_rps, duration_s=span_s)
         case ClosedLoad(users=users):
             num_requests = min(CLOSED_REQUESTS_MAX, round(users * span_s * CLOSED_REQUESTS_PER_USER_S))
-            return build_closed_schedule(study.workload, num_requests=max(num_requests, users))
+            return build_closed_schedule(workload, num_requests=max(num_requests, users))
 
 
-def traffic_for(
-    study: StudySpec, load: OfferedLoad, *, model: ModelRef, endpoint: Endpoint, capabilities: Capabilities, salt: str
-) -> Traffic:
-    """Encode the requests of one load for one endpoint."""
-    schedule = schedule_for(study, load)
-    prompts = prompt_maker(study.workload, tokenizer=model.tokenizer_path)
+def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, target: Target, salt: str) -> Traffic:
+    """Encode the requests of one load for one target."""
+    schedule = schedule_for(workload, load, window)
+    prompts = prompt_maker(workload, tokenizer=target.tokenizer)
     requests = prepare(
-        schedule, prompts, endpoint=endpoint, capabilities=capabilities, dialect=study.workload.dialect, salt=salt
+        schedule,
+        prompts,
+        endpoint=target.endpoint,
+        dialect=Dialect(workload.dialect, target.capabilities),
+        salt=salt,
+        seed=workload.seed,
     )
     return Traffic(schedule, requests)
 
 
-def salt_for(study: StudySpec, load: OfferedLoad) -> str:
-    """Name the salt of a load: one a load under `salted`, one for all otherwise."""
-    return f"{study.seed}/{load.mode}/{load.step}" if study.cache == "salted" else f"{study.seed}"
+def offer(
+    traffic: Traffic,
+    load: OfferedLoad,
+    window: WindowSpec,
+    *,
+    target: Target,
+    route: Route,
+    clock: Clock,
+    cpus: tuple[int, ...] | None,
+) -> ReplayLog:
+    """Replay one load; the client runs on the given cores."""
+    timing = Timing(
+        warmup_s=window.warmup_s,
+        measure_s=window.measure_s,
+        drain_s=window.drain_s,
+        request_timeout_s=window.request_timeout_s,
+    )
+    dialect, to = Dialect(route, target.capabilities), target.endpoint
+    match load:
+        case OpenLoad():
+            return replay_open(traffic.requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus)
+        case ClosedLoad():
+            return replay_closed(
+                traffic.requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus
+            )

@@ -1,0 +1,35 @@
+"""`seatrial models`: fetch weights and make their variants of equal precision."""
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import Json
+from orchestrator.cli.output import emit_json, emit_table, say
+from orchestrator.models import fetch
+
+app = typer.Typer(help="Models: fetch weights.", no_args_is_help=True)
+
+
+@app.callback()
+def models() -> None:
+    """Keep `fetch` a sub-command of its own."""
+
+
+@app.command("fetch")
+def fetch_model(
+    name: Annotated[str, typer.Argument(help="A known model such as smollm2-135m, or hf://organisation/name.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Fetch a model's weights, check them, make the variants; what is there already is kept."""
+    say(f"fetching {name} (what is there already is kept)")
+    variants = fetch(name).variants
+    if json:
+        emit_json([ref.model_dump(mode="json") for ref in variants])
+        return
+    emit_table(
+        f"model {name}",
+        ("variant", "format", "precision", "path", "sha256"),
+        [(ref.variant, ref.format, ref.weights_precision, ref.path, ref.weights_sha256[:16]) for ref in variants],
+    )

@@ -1,0 +1,110 @@
+"""`seatrial run`: carry a study through, or on from where it was left."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adapters.protocol import ModelRef
+from orchestrator.cli.options import DEFAULT_STORE, Json, Store, TrackingUri
+from orchestrator.cli.output import emit_json, emit_text, say
+from orchestrator.cli.progress import ProgressTable
+from orchestrator.cli.recording import attachments_of, check_store, trial_folder
+from orchestrator.cli.runners import choose_runner
+from orchestrator.domain.clock import SystemClock
+from orchestrator.domain.study import StudySpec
+from orchestrator.models import resolve
+from orchestrator.report.markdown import markdown_report
+from orchestrator.report.summary import study_summary
+from orchestrator.studies.conditions import conditions_of, versions_of
+from orchestrator.studies.naming import find_study, new_study_id
+from orchestrator.studies.reading import read_study
+from orchestrator.studies.sweep import Observers, run_sweep
+from orchestrator.telemetry.hardware import host_facts
+from orchestrator.tracking.opening import open_tracker, tracking_uri
+from orchestrator.tracking.store import Store as StoreLike
+from orchestrator.tracking.store import open_store
+from orchestrator.tracking.study import read_study as read_record
+from orchestrator.tracking.tracker import Tracker
+
+Address = Annotated[
+    str | None, typer.Option("--address", envvar="RAY_ADDRESS", help="A Ray cluster; left out: one is started here.")
+]
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A study's YAML file, or the name of a published study.")],
+    *,
+    store: Store = DEFAULT_STORE,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the latest run of this study was left.")
+    ] = False,
+    tracking: TrackingUri = None,
+    address: Address = None,
+    json: Json = False,
+) -> None:
+    """Run a study: search an engine's settings, measure each at its loads, record everything."""
+    spec = read_study(study)
+    check_store(store)
+    place = open_store(store)
+    model = resolve(spec.model.name, spec.model.variant, path=spec.model.path)
+    study_id = _study_id(place, spec, resume=resume)
+    say(f"study {study_id} in {store}")
+    with _open(place, spec, model=model, study_id=study_id, uri=tracking, resume=resume) as tracker:
+        try:
+            _search(tracker, spec, model=model, folder=trial_folder(place, study_id), address=address)
+        except KeyboardInterrupt:
+            tracker.finish("interrupted")
+            say(f"stopped; to go on: seatrial run {study} --store {store} --resume")
+            raise
+        tracker.finish()
+    for note in tracker.notes:
+        say(note)
+    record = read_record(place, study_id)
+    if json:
+        emit_json(study_summary(record))
+    else:
+        emit_text(markdown_report(record))
+
+
+def _study_id(place: StoreLike, spec: StudySpec, *, resume: bool) -> str:
+    if not resume:
+        return new_study_id(spec, SystemClock())
+    found = find_study(place, spec)
+    if found is None:
+        say("nothing to resume: no study here measures the same; starting a new one")
+        return new_study_id(spec, SystemClock())
+    return found
+
+
+def _open(
+    place: StoreLike, spec: StudySpec, *, model: ModelRef, study_id: str, uri: str | None, resume: bool
+) -> Tracker:
+    return open_tracker(
+        place,
+        spec,
+        study_id=study_id,
+        versions=versions_of(spec),
+        tags=conditions_of(spec, model, host_facts()),
+        clock=SystemClock(),
+        attachments=attachments_of(place, study_id),
+        uri=tracking_uri(place, uri),
+        resume=resume,
+    )
+
+
+def _search(tracker: Tracker, spec: StudySpec, *, model: ModelRef, folder: Path, address: str | None) -> None:
+    clock = SystemClock()
+    with ProgressTable() as table, choose_runner(spec, address=address, clock=clock) as runner:
+        run_sweep(
+            spec,
+            study_id=tracker.study_id,
+            model=model,
+            interpreter=Path(sys.executable),
+            folder=folder,
+            runner=runner,
+            observer=Observers((tracker, table)),
+            clock=clock,
+            past=tracker.past,
+        )

@@ -1,0 +1,81 @@
+"""Measures a server that somebody else started: discover, offer one load, summarise. Starts and stops nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.protocol import Capabilities
+from orchestrator.domain.clock import Clock
+from orchestrator.domain.endpoint import Endpoint
+from orchestrator.domain.errors import InputError
+from orchestrator.domain.load import OfferedLoad
+from orchestrator.domain.measurement import Measurement
+from orchestrator.domain.records import ReplayLog
+from orchestrator.domain.slo import Slo
+from orchestrator.domain.study import WindowSpec
+from orchestrator.metrics.summary import MeasurementFacts, summarise
+from orchestrator.replay.server import served_models, server_kind
+from orchestrator.trials.measuring import utc_now
+from orchestrator.trials.traffic import Target, offer, traffic_for
+from workloads.digest import digest
+from workloads.workload import Workload
+
+# What is known of servers by the way they introduce themselves; a stranger is asked for nothing special.
+KNOWN_SERVERS = {
+    "vllm": Capabilities(output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache"),
+    "llamacpp": Capabilities(output_length_control="ignore_eos"),
+}
+STRANGER = Capabilities(accepts_token_prompts=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What one load did to a stranger's server: the figures and the raw records."""
+
+    measurement: Measurement
+    log: ReplayLog
+    server: str
+
+
+def find_target(url: str, *, model: str | None, key: str | None, tokenizer: Path | None) -> tuple[Target, str]:
+    """Ask a server who it is and what it serves; return the target and the kind of server.
+
+    Raises:
+        InputError: nothing answers, or the model is not served; the served names are listed.
+    """
+    base_url = url.rstrip("/").removesuffix("/v1")
+    served = served_models(base_url, key)
+    if model is None and len(served) != 1:
+        raise InputError(f"{url}: serves {len(served)} models ({', '.join(served)}); choose one with --model")
+    chosen = model if model is not None else served[0]
+    if chosen not in served:
+        raise InputError(f"{url}: does not serve {chosen!r}; it serves {', '.join(served)}")
+    kind = server_kind(base_url, key)
+    return Target(Endpoint(base_url, chosen, key=key), KNOWN_SERVERS.get(kind, STRANGER), tokenizer), kind
+
+
+def visit(
+    target: Target,
+    load: OfferedLoad,
+    *,
+    server: str,
+    workload: Workload,
+    window: WindowSpec,
+    slo: Slo | None,
+    clock: Clock,
+    cpus: tuple[int, ...] | None = None,
+) -> Visit:
+    """Offer one load to a server and say what came of it; its prompts are salted with the time."""
+    started_at = utc_now(clock)
+    traffic = traffic_for(workload, load, window, target=target, salt=started_at)
+    log = offer(traffic, load, window, target=target, route=workload.dialect, clock=clock, cpus=cpus)
+    facts = MeasurementFacts(
+        trial_digest=digest({"server": server, "url": target.endpoint.base_url, "model": target.endpoint.model}),
+        schedule_digest=traffic.schedule.digest,
+        content=workload.content,
+        length_scale=workload.lengths.input_factor,
+        cache_policy="salted",
+        is_simulated=target.capabilities.is_simulated,
+        started_at=started_at,
+        warmup_s=window.warmup_s,
+    )
+    return Visit(summarise(log, facts, slo=slo, telemetry=None), log, server)

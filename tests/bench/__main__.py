@@ -1,0 +1,29 @@
+"""Measures speeds and errors of this checkout on this machine and writes them as one JSON object.
+
+Not part of the tests: figures here are read by people, since speeds on a shared machine are noisy.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench.ruler import ruler_errors
+
+from tests.bench.overhead import trial_overhead
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("bench.json"))
+    out: Path = parser.parse_args().out
+    with tempfile.TemporaryDirectory() as folder:
+        figures = {**ruler_errors(Path(folder)), **trial_overhead(Path(folder))}
+    text = json.dumps(figures, indent=2, allow_nan=False)
+    out.write_text(text + "\n", encoding="utf-8")
+    sys.stdout.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
