@@ -75,13 +75,15 @@ class Violation(NamedTuple):
 class ServerMetric(NamedTuple):
     """What one series of an engine's `/metrics` means in our words.
 
-    `name` is canonical (docs/METRICS.md), `scale` multiplies the engine's value into `unit`.
+    `name` is canonical (docs/METRICS.md), `scale` multiplies the engine's value into `unit`. `adds_to` lists further
+    canonical names of the same unit and kind that are sums over series, where an engine counts the parts apart.
     """
 
     name: str
     unit: str
     kind: Literal["gauge", "counter", "histogram"]
     scale: float = 1.0
+    adds_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""llama.cpp, as the HTTP server that the wheel `xllamacpp` carries."""
