@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from orchestrator.domain.records import RequestRecord, Window
@@ -66,7 +67,7 @@ def is_steady(issued: Sequence[RequestRecord]) -> bool | None:
     return all(trend_p_value(sample) >= FALSE_ALARMS / len(series) for sample in samples)
 
 
-def trend_p_value(values: Sequence[float]) -> float:
+def trend_p_value(values: Sequence[float] | NDArray[np.float64]) -> float:
     """Return the two-sided p-value of Mann-Kendall's test on ten batch means; 1 where all are equal."""
     means = [float(batch.mean()) for batch in np.array_split(np.asarray(values, dtype=np.float64), BATCHES)]
     if max(means) == min(means):

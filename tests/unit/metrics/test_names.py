@@ -1,0 +1,88 @@
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.records import ReplayLog, RequestRecord
+from orchestrator.domain.slo import Slo
+from orchestrator.metrics.names import flat_name, flatten, metric_names
+from orchestrator.metrics.schema import measurement_schema
+from orchestrator.metrics.summary import MeasurementFacts, summarise
+
+MakeRecord = Callable[..., RequestRecord]
+MakeLog = Callable[..., ReplayLog]
+REPOSITORY = Path(__file__).parents[3]
+FACTS = MeasurementFacts("t", "s", "english", None, "salted", False, "2030-01-01T00:00:00+00:00", 2.0)
+UNITS = {"_s": "s", "_rps": "requests/s", "_bytes": "bytes", "_ratio": "ratio", "tokens_per_s": "tokens/s"}
+
+
+def _documented(heading: str) -> dict[str, str]:
+    """Read the unit of every name in the tables under a heading of docs/METRICS.md."""
+    text = (REPOSITORY / "docs" / "METRICS.md").read_text(encoding="utf-8")
+    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \| ([^|]+?) \|", section, flags=re.MULTILINE))
+
+
+def test_the_document_lists_exactly_the_names_that_are_tracked() -> None:
+    assert sorted(_documented("Metrics")) == list(metric_names())
+
+
+def test_the_documented_unit_is_the_one_in_the_name() -> None:
+    for name, unit in _documented("Metrics").items():
+        if name.endswith("requests_per_s"):
+            assert unit == "requests/s", name
+        elif name.endswith("tokens_per_s"):
+            assert unit == "tokens/s", name
+        else:
+            suffix = next((one for one in UNITS if name.endswith(one)), None)
+            assert suffix is None or unit == UNITS[suffix], name
+
+
+def test_flat_names_are_published_names_with_finite_values(record: MakeRecord, log: MakeLog) -> None:
+    one = summarise(log([record(index, intended_ms=index) for index in range(40)]), FACTS, slo=Slo(ttft_s=1.0))
+    flat = flatten(one)
+    assert set(flat) <= set(metric_names())
+    assert all(isinstance(value, float) and math.isfinite(value) for value in flat.values())
+    assert flat["ttft_p90_s"] == pytest.approx(0.050)
+    assert flat["ttft_count"] == 40
+    assert flat["goodput_rps"] == one.goodput_rps
+    assert (flat["is_sound"], flat["is_valid"], flat["window_is_steady"]) == (1.0, 1.0, 1.0)
+
+
+def test_what_is_missing_is_left_out_and_not_zero(record: MakeRecord, log: MakeLog) -> None:
+    flat = flatten(summarise(log([record()]), FACTS))
+    absent = {"ttft_p50_s", "ttft_p99_s", "goodput_rps", "users", "prefix_cache_hit_rate", "host_memory_peak_bytes"}
+    assert not absent & set(flat)
+    assert flat["num_failed_timeout"] == 0.0  # counted, and none there
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "flat"),
+    [
+        ("ttft_s", "p50", "ttft_p50_s"),
+        ("ttft_s", "count", "ttft_count"),
+        ("output_tokens", "p999", "output_tokens_p999"),
+        ("e2e_from_intended_s", "mean", "e2e_from_intended_mean_s"),
+    ],
+)
+def test_the_unit_stays_last(name: str, part: str, flat: str) -> None:
+    assert flat_name(name, part) == flat
+
+
+def test_the_measurements_names_and_types_are_those_published() -> None:
+    golden = json.loads((REPOSITORY / "tests" / "golden" / "measurement_schema.json").read_text(encoding="utf-8"))
+    assert _without_prose(measurement_schema()) == golden
+
+
+def _without_prose(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Leave names, types and requirements, since wording may change without a new version."""
+    if isinstance(schema, list):
+        return [_without_prose(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    prose = {key for key in ("description", "title") if isinstance(schema.get(key), str)}
+    return {key: _without_prose(value) for key, value in schema.items() if key not in prose}
