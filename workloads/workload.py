@@ -23,6 +23,9 @@ class TraceSource(_Frozen):
     kind: Literal["trace"] = "trace"
     path: Path
     format: str | None = Field(default=None, description="recognised from the file where left out")
+    unit: Literal["s", "ms", "us", "ns"] | None = Field(
+        default=None, description="unit of the file's bare times where it is not the format's own"
+    )
     start_s: float = Field(default=0.0, ge=0, description="start of the window, seconds of the trace")
     duration_s: float | None = Field(default=None, gt=0, description="length of the window, seconds of the trace")
 
