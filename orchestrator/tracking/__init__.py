@@ -1,0 +1,1 @@
+"""The record of a study: store, journal, lease, and its projection into MLflow."""
