@@ -45,6 +45,7 @@ class Proposer:
         self._sampler_name = sampler
         self._seed = seed
         self._distributions = distributions(space)
+        optuna.logging.set_verbosity(optuna.logging.WARNING)  # its INFO lines would tear the live table
         self._study = optuna.create_study(direction="maximize", sampler=RandomSampler(seed=seed))
         self._live: dict[int, optuna.Trial | None] = {}
         self._seen: set[str] = set()
