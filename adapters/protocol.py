@@ -115,9 +115,9 @@ class Environment:
 class LaunchPlan:
     """How to start one engine: everything a supervisor needs, nothing it must guess.
 
-    `argv[0]` is the interpreter or program. `ports` names every port that the engine opens. `executor`
-    says how ranks start: `process` is one process tree on one node, `ranks` is one process a bundle,
-    `ray` is a Ray-native engine. `served_model` is the name requests must carry.
+    `argv[0]` is a program, or the word `python`, for which the deployer puts the engine's interpreter. `ports`
+    names every port that the engine opens. `executor` says how ranks start: `process` is one process tree on one
+    node, `ranks` is one process a bundle, `ray` is a Ray-native engine. `served_model` is the name requests must carry.
     """
 
     argv: tuple[str, ...]

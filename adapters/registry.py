@@ -52,7 +52,7 @@ def get(name: str, found: Iterable[EntryPoint] | None = None) -> EngineAdapter:
     """Return the adapter of that name.
 
     Raises:
-        UnknownEngineError: no adapter has the name; the known ones are listed.
+        UnknownEngineError: no adapter has the name, and the known ones are listed; or its plug-in does not load.
         DuplicateEngineError: two adapters claim one name.
     """
     plugins = _third_party(found)
@@ -60,10 +60,15 @@ def get(name: str, found: Iterable[EntryPoint] | None = None) -> EngineAdapter:
         module, _, attribute = BUILT_IN[name].partition(":")
         adapter: EngineAdapter = getattr(import_module(module), attribute)()
         return adapter
-    loaded = _load(plugins[name]) if name in plugins else None
+    if name not in plugins:
+        raise UnknownEngineError(_unknown(name, [*BUILT_IN, *plugins]))
+    loaded = _load(plugins[name])
     if loaded is None:
-        known = [*BUILT_IN, *plugins]
-        nearest = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        raise UnknownEngineError(f"unknown engine {name!r}; known: {', '.join(known)}{hint}")
+        raise UnknownEngineError(f"engine {name!r} does not load: repair or remove the plug-in {plugins[name].value!r}")
     return loaded
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return f"unknown engine {name!r}; known: {', '.join(known)}{hint}"
