@@ -14,7 +14,7 @@ from adapters.protocol import ServerMetric
 from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.domain.telemetry import Telemetry
 from orchestrator.telemetry import sampler
-from orchestrator.telemetry.exposition import plan_targets
+from orchestrator.telemetry.exposition import plan_targets, target_units
 from orchestrator.telemetry.sample_file import SampleFile
 
 NS_PER_S = 1_000_000_000
@@ -55,7 +55,7 @@ class Collector:
             devices=None if devices is None else list(devices),
             cpus=None if cpus is None else list(cpus),
         )
-        self._samples = SampleFile(folder / SAMPLES_NAME, {target.name: target.unit for target in targets.values()})
+        self._samples = SampleFile(folder / SAMPLES_NAME, target_units(targets))
         self._process: subprocess.Popen[bytes] | None = None
         self._early_end: int | None = None
 

@@ -4,7 +4,7 @@ The sampler imports this, so it stays off everything that is slow to import.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from prometheus_client.metrics_core import Metric
@@ -18,9 +18,9 @@ COUNT_UNIT = "observations"
 
 
 class Target(NamedTuple):
-    """What one sample of the text becomes: its canonical name, its unit, the factor into that unit."""
+    """What one sample of the text adds to: canonical names of one unit, and the factor into that unit."""
 
-    name: str
+    names: Sequence[str]
     unit: str
     scale: float
 
@@ -32,16 +32,22 @@ def plan_targets(mapping: Mapping[str, "ServerMetric"]) -> dict[str, Target]:
     """
     targets: dict[str, Target] = {}
     for series, metric in mapping.items():
-        target = Target(metric.name, metric.unit, metric.scale)
+        names = (metric.name, *metric.adds_to)
+        target = Target(names, metric.unit, metric.scale)
         match metric.kind:
             case "histogram":
-                targets[f"{series}_sum"] = target._replace(name=f"{metric.name}.sum")
-                targets[f"{series}_count"] = Target(f"{metric.name}.count", COUNT_UNIT, 1.0)
+                targets[f"{series}_sum"] = target._replace(names=[f"{name}.sum" for name in names])
+                targets[f"{series}_count"] = Target([f"{name}.count" for name in names], COUNT_UNIT, 1.0)
             case "counter":
                 targets[series] = targets[f"{series.removesuffix('_total')}_total"] = target
             case "gauge":
                 targets[series] = target
     return targets
+
+
+def target_units(targets: Mapping[str, Target]) -> dict[str, str]:
+    """Return the unit of every canonical name that the targets can give."""
+    return {name: target.unit for target in targets.values() for name in target.names}
 
 
 def parse_exposition(text: str, targets: Mapping[str, Target]) -> dict[str, float]:
@@ -58,8 +64,9 @@ def parse_exposition(text: str, targets: Mapping[str, Target]) -> dict[str, floa
         for sample in family.samples:
             if sample.name in targets and math.isfinite(sample.value):
                 target = targets[sample.name]
-                found.setdefault(target.name, []).append(sample.value * target.scale)
-    averaged = {target.name for target in targets.values() if target.unit == RATIO}
+                for name in target.names:
+                    found.setdefault(name, []).append(sample.value * target.scale)
+    averaged = {name for target in targets.values() if target.unit == RATIO for name in target.names}
     return {name: sum(values) / (len(values) if name in averaged else 1) for name, values in found.items()}
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.protocol import ServerMetric
-from orchestrator.telemetry.exposition import parse_exposition, plan_targets
+from orchestrator.telemetry.exposition import parse_exposition, plan_targets, target_units
 
 MAPPING = {
     "vllm:num_requests_running": ServerMetric("engine_requests_running", "requests", "gauge"),
@@ -47,7 +47,7 @@ def test_series_come_under_their_canonical_names() -> None:
 
 
 def test_every_series_has_a_unit() -> None:
-    units = {target.name: target.unit for target in TARGETS.values()}
+    units = target_units(TARGETS)
     assert set(parse_exposition(TEXT, TARGETS)) == set(units)
     assert (units["engine_ttft.sum"], units["engine_ttft.count"]) == ("s", "observations")
 
@@ -70,3 +70,12 @@ def test_a_broken_text_is_an_error() -> None:
 def test_label_sets_of_a_counter_are_summed(values: list[int]) -> None:
     lines = [f'vllm:prompt_tokens_total{{engine="{index}"}} {value}' for index, value in enumerate(values)]
     assert parse_exposition("\n".join(lines) + "\n", TARGETS) == {"engine_input_tokens": float(sum(values))}
+
+
+def test_parts_that_an_engine_counts_apart_are_added_up() -> None:
+    mapping = {
+        "computed_total": ServerMetric("engine_input_tokens", "tokens", "counter", adds_to=("queried",)),
+        "cached_total": ServerMetric("hit", "tokens", "counter", adds_to=("engine_input_tokens", "queried")),
+    }
+    values = parse_exposition("computed_total 30\ncached_total 12\n", plan_targets(mapping))
+    assert values == {"engine_input_tokens": 42.0, "queried": 42.0, "hit": 12.0}
