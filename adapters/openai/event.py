@@ -13,11 +13,11 @@ class Usage(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One event's facts. `tokens` counts its token ids where the stream has them, else one for an event with output."""
+    """One event's facts. `tokens` counts its token ids, None where it has none to count."""
 
     has_answer: bool = False
     has_reasoning: bool = False
-    tokens: int = 0
+    tokens: int | None = None
     finish_reason: str | None = None
     usage: Usage | None = None
     error: str | None = None
@@ -44,12 +44,10 @@ def read_event(payload: bytes) -> Event:
         raise ValueError(f"expected a JSON object, seen {type(body).__name__}")  # noqa: TRY004 - it is data, no argument
     choices = [choice for choice in _list(body.get("choices")) if isinstance(choice, dict)]
     deltas = [_delta(choice) for choice in choices]
-    has_answer = any(map(_is_answer, deltas))
-    has_reasoning = any(delta.get("reasoning_content") or delta.get("reasoning") for delta in deltas)
     return Event(
-        has_answer=has_answer,
-        has_reasoning=has_reasoning,
-        tokens=_count_tokens(choices, is_output=has_answer or has_reasoning),
+        has_answer=any(map(_is_answer, deltas)),
+        has_reasoning=any(delta.get("reasoning_content") or delta.get("reasoning") for delta in deltas),
+        tokens=_count_tokens(choices),
         finish_reason=next((str(one["finish_reason"]) for one in choices if one.get("finish_reason")), None),
         usage=_read_usage(body),
         error=_read_error(body),
@@ -74,9 +72,9 @@ def _is_answer(delta: dict[str, Any]) -> bool:
     return tool_calls or bool(delta.get("content") or delta.get("text") or delta.get("refusal"))
 
 
-def _count_tokens(choices: list[dict[str, Any]], *, is_output: bool) -> int:
+def _count_tokens(choices: list[dict[str, Any]]) -> int | None:
     ids = [choice["token_ids"] for choice in choices if isinstance(choice.get("token_ids"), list)]
-    return sum(map(len, ids)) if ids else int(is_output)
+    return sum(map(len, ids)) if ids else None
 
 
 def _count(value: object) -> int | None:

@@ -18,16 +18,20 @@ class StreamScanner:
     """Scans one answer. Lines end in LF or CRLF; an event ends with an empty line and has the time of its last byte.
 
     `chunk_ns` holds the time of every event that carried output: content, text, reasoning or a tool call, non-empty.
+    Tokens whose ids came without text belong to the next event with output, and to none where no such event follows.
     The stream's end is `[DONE]`; for a server that sends none (`sends_done` False) it is a finish reason and then the
     end of the HTTP message, which only the caller can see. `malformed` says what was no JSON object, `error` what
     the server reported inside the stream; the first of each is kept.
     """
 
     __slots__ = (
+        "_carried",
         "_data",
         "_learns_left",
+        "_pending",
         "_rest",
         "_sends_done",
+        "_tells_tokens",
         "_template",
         "_type",
         "chunk_ns",
@@ -38,13 +42,11 @@ class StreamScanner:
         "first_answer_ns",
         "first_reasoning_ns",
         "malformed",
-        "output_tokens",
         "usage",
     )
 
     def __init__(self, *, sends_done: bool = True) -> None:
         self.chunk_ns: array[int] = array("q")
-        self.output_tokens = 0
         self.event_count = 0
         self.first_answer_ns: int | None = None
         self.first_reasoning_ns: int | None = None
@@ -54,6 +56,9 @@ class StreamScanner:
         self.malformed: str | None = None
         self.done_ns: int | None = None
         self._sends_done = sends_done
+        self._carried: array[int] = array("q")
+        self._pending = 0
+        self._tells_tokens = True
         self._rest = b""
         self._data: bytes | None = None
         self._type = b""
@@ -64,6 +69,16 @@ class StreamScanner:
     def may_end(self) -> bool:
         """Say whether an HTTP message that ends now ends a whole answer."""
         return self.done_ns is not None or (not self._sends_done and self.finish_reason is not None)
+
+    @property
+    def output_tokens(self) -> int:
+        """Count the output: by token ids where the stream has them, else one an event with output."""
+        return sum(self._carried)
+
+    @property
+    def chunk_tokens(self) -> "array[int] | None":
+        """Return how many tokens each chunk carried, None where the stream does not tell."""
+        return self._carried if self._tells_tokens and self._carried else None
 
     def feed(self, chunk: bytes, now_ns: int) -> None:
         """Take the next bytes of the body, cut anywhere; `now_ns` is when they arrived."""
@@ -129,12 +144,19 @@ class StreamScanner:
 
     def _apply(self, event: Event, now_ns: int) -> None:
         if event.is_output:
-            self.chunk_ns.append(now_ns)
-            if event.has_answer and self.first_answer_ns is None:
-                self.first_answer_ns = now_ns
-            if event.has_reasoning and self.first_reasoning_ns is None:
-                self.first_reasoning_ns = now_ns
-        self.output_tokens += event.tokens
+            self._note_output(event, now_ns)
+        else:
+            self._pending += event.tokens or 0
         self.finish_reason = event.finish_reason or self.finish_reason
         self.usage = event.usage or self.usage
         self.error = self.error or event.error
+
+    def _note_output(self, event: Event, now_ns: int) -> None:
+        self.chunk_ns.append(now_ns)
+        self._tells_tokens = self._tells_tokens and event.tokens is not None
+        self._carried.append(self._pending + (1 if event.tokens is None else event.tokens))
+        self._pending = 0
+        if event.has_answer and self.first_answer_ns is None:
+            self.first_answer_ns = now_ns
+        if event.has_reasoning and self.first_reasoning_ns is None:
+            self.first_reasoning_ns = now_ns

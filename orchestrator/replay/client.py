@@ -93,7 +93,10 @@ class Client:
 
     def released(self, connection: Connection) -> None:
         """Take a connection back; the latest is used first, so that spare ones age on the server's side."""
-        self._idle.append(connection)
+        if self._target.keeps_alive:
+            self._idle.append(connection)
+        else:
+            connection.abort()
 
     def gone(self, connection: Connection) -> None:
         """Forget a closed connection."""

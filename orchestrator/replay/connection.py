@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._received_ns = 0
         self._is_message_whole = False
+        self._keeps_alive = False
 
     @property
     def is_open(self) -> bool:
@@ -61,8 +62,9 @@ class Connection(asyncio.Protocol):
         self.has_answered = False
         self._is_message_whole = False
         self._exchange = exchange
-        cast("asyncio.Transport", self._transport).write(exchange.head + exchange.request.body)
+        data = exchange.head + exchange.request.body
         exchange.sent_ns = self._now()
+        cast("asyncio.Transport", self._transport).write(data)
 
     def abort(self) -> None:
         """Close at once, without a word to the owner about the exchange."""
@@ -97,7 +99,7 @@ class Connection(asyncio.Protocol):
 
     def _finish(self, exchange: Exchange) -> None:
         self._exchange = None
-        if self._parser.should_keep_alive() and self.is_open:
+        if self._keeps_alive and self.is_open:
             self._owner.released(self)
         else:
             self.abort()
@@ -129,5 +131,6 @@ class Connection(asyncio.Protocol):
             self._exchange.take_body(body, self._received_ns)
 
     def on_message_complete(self) -> None:
-        """Note the end of an answer (httptools' callback)."""
+        """Note the end of an answer (httptools' callback); the parser knows only here whether to keep alive."""
         self._is_message_whole = self._parser.get_status_code() >= FIRST_FINAL_STATUS
+        self._keeps_alive = self._parser.should_keep_alive()

@@ -150,4 +150,5 @@ class Exchange:
             failure=self.failure,
             failure_detail=None if self.detail is None else redact(self.detail, key)[:DETAIL_CHARS],
             connect_ns=self.connect_ns,
+            chunk_tokens=scanner.chunk_tokens,
         )

@@ -17,6 +17,7 @@ from orchestrator.domain.records import ReplayLog, RequestFailure, RequestRecord
 
 FORMAT = "seatrial.records/1"
 META_KEY = b"seatrial"
+ARRAY_FIELDS = ("chunk_ns", "chunk_tokens")
 TEXT_FIELDS = ("finish_reason", "failure", "failure_detail")
 
 _load = TypeAdapter[OfferedLoad](OfferedLoad)
@@ -25,7 +26,7 @@ _load = TypeAdapter[OfferedLoad](OfferedLoad)
 def _arrow_type(name: str) -> pa.DataType:
     if name in TEXT_FIELDS:
         return pa.string()
-    return pa.list_(pa.int64()) if name == "chunk_ns" else pa.int64()
+    return pa.list_(pa.int64()) if name in ARRAY_FIELDS else pa.int64()
 
 
 SCHEMA = pa.schema([(field.name, _arrow_type(field.name)) for field in fields(RequestRecord)])
@@ -85,5 +86,6 @@ def _spell_meta(log: ReplayLog) -> bytes:
 
 def _read_record(row: dict[str, Any]) -> RequestRecord:
     failure = row.pop("failure")
-    chunk_ns = array("q", row.pop("chunk_ns"))
-    return RequestRecord(chunk_ns=chunk_ns, failure=None if failure is None else RequestFailure(failure), **row)
+    arrays: dict[str, Any] = {name: row.pop(name) for name in ARRAY_FIELDS}
+    arrays = {name: None if values is None else array("q", values) for name, values in arrays.items()}
+    return RequestRecord(failure=None if failure is None else RequestFailure(failure), **arrays, **row)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from adapters.openai import Dialect, encode_request
 from orchestrator.domain.endpoint import Endpoint
+from workloads.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,39 +23,20 @@ class PreparedRequest:
     output_tokens_asked: int | None
 
 
-class ScheduleLike(Protocol):
-    """What is read of a schedule: three arrays of one length, times in nanoseconds from its start."""
-
-    @property
-    def intended_ns(self) -> Sequence[int]:
-        """Intended arrivals."""
-        ...
-
-    @property
-    def input_tokens(self) -> Sequence[int]:
-        """Prompt lengths."""
-        ...
-
-    @property
-    def output_tokens(self) -> Sequence[int]:
-        """Output lengths."""
-        ...
-
-
 class PromptSource(Protocol):
     """Makes the prompt of a schedule's request; `salt` changes the content and keeps what is shared."""
 
-    def token_ids(self, schedule: ScheduleLike, index: int, *, salt: str) -> Sequence[int]:
+    def token_ids(self, schedule: Schedule, index: int, *, salt: str) -> Sequence[int]:
         """Return the prompt as token ids."""
         ...
 
-    def text(self, schedule: ScheduleLike, index: int, *, salt: str) -> str:
+    def text(self, schedule: Schedule, index: int, *, salt: str) -> str:
         """Return the prompt as text."""
         ...
 
 
 def prepare(
-    schedule: ScheduleLike,
+    schedule: Schedule,
     prompts: PromptSource,
     *,
     endpoint: Endpoint,
@@ -62,12 +44,16 @@ def prepare(
     salt: str,
     seed: int = 0,
 ) -> tuple[PreparedRequest, ...]:
-    """Encode every request of a schedule for one endpoint: as token ids where the route and the server take them."""
+    """Encode every request of a schedule for one endpoint: as token ids where the route and the server take them.
+
+    Offsets are 0 where the schedule has no times, as in a closed loop.
+    """
+    times = schedule.intended_ns
     make = prompts.token_ids if dialect.takes_token_ids else prompts.text
     return tuple(
         PreparedRequest(
             index=index,
-            offset_ns=int(schedule.intended_ns[index]),
+            offset_ns=0 if times is None else int(times[index]),
             body=encode_request(
                 make(schedule, index, salt=salt),
                 endpoint.model,
@@ -78,5 +64,5 @@ def prepare(
             input_tokens=int(schedule.input_tokens[index]),
             output_tokens_asked=int(schedule.output_tokens[index]),
         )
-        for index in range(len(schedule.intended_ns))
+        for index in range(len(schedule))
     )

@@ -1,0 +1,43 @@
+import json
+
+from adapters.openai import Dialect
+from adapters.protocol import Capabilities
+from orchestrator.domain.endpoint import Endpoint
+from orchestrator.replay import prepare
+from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
+from workloads.workload import FixedSource, Workload
+
+WORKLOAD = Workload(source=FixedSource(input_tokens=4, output_tokens=3))
+ENDPOINT = Endpoint("http://x", "m")
+
+
+class Prompts:
+    def token_ids(self, schedule: Schedule, index: int, *, salt: str) -> list[int]:
+        return [index + len(salt)] * int(schedule.input_tokens[index])
+
+    def text(self, schedule: Schedule, index: int, *, salt: str) -> str:
+        return f"{salt} {index} of {len(schedule)}"
+
+
+def test_a_schedule_becomes_encoded_requests() -> None:
+    schedule = build_open_schedule(WORKLOAD, rate_rps=10, duration_s=2)
+    prepared = prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=Dialect(), salt="abc")
+    assert [one.offset_ns for one in prepared] == schedule.intended_ns.tolist()
+    assert [one.index for one in prepared] == list(range(len(schedule)))
+    assert {(one.input_tokens, one.output_tokens_asked) for one in prepared} == {(4, 3)}
+    body = json.loads(prepared[1].body)
+    assert (body["model"], body["prompt"], body["max_tokens"]) == ("m", [4] * 4, 3)
+
+
+def test_a_closed_schedule_has_no_times() -> None:
+    schedule = build_closed_schedule(WORKLOAD, num_requests=3)
+    prepared = prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=Dialect(), salt="")
+    assert [one.offset_ns for one in prepared] == [0, 0, 0]
+
+
+def test_text_goes_where_token_ids_are_not_taken() -> None:
+    schedule = build_closed_schedule(WORKLOAD, num_requests=1)
+    chat = prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=Dialect("chat"), salt="s")
+    assert json.loads(chat[0].body)["messages"][0]["content"] == "s 0 of 1"
+    plain = Dialect(capabilities=Capabilities(accepts_token_prompts=False))
+    assert json.loads(prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=plain, salt="s")[0].body)["prompt"]
