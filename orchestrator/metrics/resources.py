@@ -47,6 +47,13 @@ def increase(counter: Series | None, window: Window) -> float | None:
     return float(reached[-1] - reached[0])
 
 
+def is_throttled(telemetry: Telemetry | None, window: Window) -> bool | None:
+    """Say whether a device's clocks were held down in the window; None where no device was sampled in it."""
+    series = None if telemetry is None else telemetry.get("device_throttled")
+    values = None if series is None else _inside(series, window)
+    return bool(values.any()) if values is not None and values.size else None
+
+
 def prefix_cache_hit_ratio(
     telemetry: Telemetry | None, issued: tuple[RequestRecord, ...], window: Window
 ) -> float | None:

@@ -1,7 +1,7 @@
 """From one replay's log to one measurement: puts the formulas together, holds none."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from orchestrator.metrics import slo as slos
 from orchestrator.metrics import window as windows
 from orchestrator.metrics.fidelity import judge
 from orchestrator.metrics.percentiles import distribution
-from orchestrator.metrics.resources import prefix_cache_hit_ratio, summarise_telemetry
+from orchestrator.metrics.resources import is_throttled, prefix_cache_hit_ratio, summarise_telemetry
 from workloads.digest import digest
 
 CachePolicy = Literal["salted", "reset", "natural"]
@@ -28,7 +28,7 @@ class MeasurementFacts:
     """What a replay's log does not know: whose measurement it is, of which traffic, under which cache policy.
 
     `length_scale` is the factor applied to the lengths, None where they are as recorded. `degraded_by` names what
-    others saw that spoils the figures, such as a throttled device.
+    others saw that spoils the figures, such as a busy neighbour.
     """
 
     trial_digest: str
@@ -100,7 +100,7 @@ def summarise(
         requests_per_s=windows.completed_in(log.records, window) / window.duration_s,
         goodput_rps=None if slo is None else slos.goodput_rps(issued, slo, window_s=window.duration_s),
         slo_attainment=None if slo is None else slos.slo_attainment(issued, slo),
-        fidelity=judge(log, degraded_by=facts.degraded_by),
+        fidelity=judge(log, degraded_by=(*facts.degraded_by, *_throttled(log, telemetry))),
         cache=CacheState(policy=facts.cache_policy, hit_ratio=prefix_cache_hit_ratio(telemetry, issued, window)),
         resources=summarise_telemetry(telemetry, window),
         schedule_digest=facts.schedule_digest,
@@ -121,6 +121,11 @@ def _digest(log: ReplayLog, facts: MeasurementFacts) -> str:
         measure_s=log.window.duration_s,
         cache_policy=facts.cache_policy,
     )
+
+
+def _throttled(log: ReplayLog, telemetry: Telemetry | None) -> Iterator[str]:
+    if is_throttled(telemetry, log.window):
+        yield "a device's clocks were held down in the window by heat, power cap or hardware brake"
 
 
 def _distributions(issued: Sequence[RequestRecord]) -> dict[str, Distribution]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from adapters.registry import BUILT_IN, get
 from orchestrator.domain.records import ReplayLog, RequestRecord
 from orchestrator.domain.slo import Slo
 from orchestrator.metrics.names import flat_name, flatten, metric_names
 from orchestrator.metrics.schema import measurement_schema
 from orchestrator.metrics.summary import MeasurementFacts, summarise
+from orchestrator.telemetry.reading import UNITS as UNITS_OF_OURS
 
 MakeRecord = Callable[..., RequestRecord]
 MakeLog = Callable[..., ReplayLog]
@@ -40,6 +42,12 @@ def test_the_documented_unit_is_the_one_in_the_name() -> None:
         else:
             suffix = next((one for one in UNITS if name.endswith(one)), None)
             assert suffix is None or unit == UNITS[suffix], name
+
+
+def test_the_document_lists_every_series_that_engines_and_machines_are_sampled_for() -> None:
+    documented = _documented("Telemetry")
+    offered = {one.name: one.unit for name in BUILT_IN for one in get(name).server_metrics().values()} | UNITS_OF_OURS
+    assert offered.items() <= documented.items()
 
 
 def test_flat_names_are_published_names_with_finite_values(record: MakeRecord, log: MakeLog) -> None:

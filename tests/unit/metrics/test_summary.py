@@ -2,12 +2,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from orchestrator.domain.load import ClosedLoad, OpenLoad
 from orchestrator.domain.measurement import Measurement, Verdict
 from orchestrator.domain.records import ReplayLog, RequestFailure, RequestRecord, Window
 from orchestrator.domain.slo import Slo
+from orchestrator.domain.telemetry import Series, Telemetry
 from orchestrator.metrics.summary import MeasurementFacts, measurement_digest, summarise
 
 MakeRecord = Callable[..., RequestRecord]
@@ -68,6 +70,13 @@ def test_an_empty_window_is_invalid_and_its_latencies_are_absent(log: MakeLog) -
     assert (one.ttft_s.mean, one.slo_attainment, one.goodput_rps, one.output_tokens_source) == (None,) * 4
 
 
+@pytest.mark.parametrize(("throttled", "verdict"), [(0.0, Verdict.SOUND), (1.0, Verdict.DEGRADED)])
+def test_a_throttled_device_degrades(record: MakeRecord, log: MakeLog, throttled: float, verdict: Verdict) -> None:
+    series = Series("device_throttled", "ratio", np.array([MS, 2 * MS]), np.array([0.0, throttled]))
+    one = summarise(log([record()]), FACTS, telemetry=Telemetry((series,), 0.2))
+    assert one.fidelity.verdict is verdict
+
+
 def test_a_window_that_ends_before_it_starts_is_refused(log: MakeLog) -> None:
     with pytest.raises(ValueError, match="must end after it starts"):
         summarise(log([], window=Window(5, 5)), FACTS)
@@ -80,9 +89,7 @@ def test_when_every_request_fails_nothing_looks_fast(record: MakeRecord, log: Ma
     assert (one.slo_attainment, one.goodput_rps) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("counts", "source"), [((3, 3), "server"), ((None, None), "client"), ((3, None), "mixed")]
-)
+@pytest.mark.parametrize(("counts", "source"), [((3, 3), "server"), ((None, None), "client"), ((3, None), "mixed")])
 def test_the_record_says_who_counted_the_tokens(
     record: MakeRecord, log: MakeLog, counts: tuple[int | None, int | None], source: str
 ) -> None:
