@@ -157,8 +157,9 @@ def _corpus_pool(vocabulary: Vocabulary, corpus: Corpus) -> TokenPool:
 
 
 def _random_pool(vocabulary: Vocabulary, seed: int) -> TokenPool:
-    ranks = (uniforms(seed, "random_tokens", RANDOM_POOL_TOKENS) * len(vocabulary.plain_ids)).astype(np.int64)
-    return TokenPool(vocabulary, vocabulary.plain_ids[ranks], np.arange(RANDOM_POOL_TOKENS, dtype=np.int64))
+    plain_ids = vocabulary.plain_ids()
+    ranks = (uniforms(seed, "random_tokens", RANDOM_POOL_TOKENS) * len(plain_ids)).astype(np.int64)
+    return TokenPool(vocabulary, plain_ids[ranks], np.arange(RANDOM_POOL_TOKENS, dtype=np.int64))
 
 
 def _take(ids: NDArray[np.int64], start: int, count: int) -> NDArray[np.int64]:

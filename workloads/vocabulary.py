@@ -1,6 +1,7 @@
 """A model's tokenizer: which ids are ordinary text, and how text becomes ids. Wraps one tokenizer.json."""
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from tokenizers import Tokenizer
 from workloads.digest import DIGEST_CHARS
 
 CHUNK_CHARACTERS = 1 << 16
-MIN_MARK_CHARACTERS = 2
+WORD_TOKEN = re.compile(
+    "[\u0120\u2581]?[A-Za-z]{2,}"
+)  # a leading space: G with dot in byte-level BPE, U+2581 elsewhere
 REPLACEMENT = "\ufffd"
 
 
@@ -21,35 +24,35 @@ class VocabularyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A tokenizer and its ordinary ids (int64, ascending).
-
-    `plain_ids` decode to text on their own and are no added token; `mark_ids` are those that decode to a plain word.
-    """
+    """A tokenizer; `mark_ids` (int64, ascending) are the tokens that are a word, with or without a space before it."""
 
     tokenizer: Tokenizer = field(repr=False)
     added_ids: frozenset[int] = field(repr=False)
-    plain_ids: NDArray[np.int64] = field(repr=False)
     mark_ids: NDArray[np.int64] = field(repr=False)
     digest: str
 
     def encode(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokenise text; return its ids without added tokens, and the places at which a character begins."""
-        ids: list[int] = []
-        starts: list[int] = []
-        for begin in range(0, len(text), CHUNK_CHARACTERS):
-            encoding = self.tokenizer.encode(text[begin : begin + CHUNK_CHARACTERS], add_special_tokens=False)
-            last_end = 0
-            for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-                if token not in self.added_ids:
-                    if start >= last_end:
-                        starts.append(len(ids))
-                    ids.append(token)
-                last_end = end
-        return np.array(ids, dtype=np.int64), np.array(starts, dtype=np.int64)
+        chunks = [self._encode_chunk(text[at : at + CHUNK_CHARACTERS]) for at in range(0, len(text), CHUNK_CHARACTERS)]
+        ids = np.concatenate([ids for ids, _ in chunks])
+        return ids, np.flatnonzero(np.concatenate([is_start for _, is_start in chunks]))
+
+    def plain_ids(self) -> NDArray[np.int64]:
+        """Return the ids (ascending) that decode to whole characters on their own and are no added token."""
+        known = sorted(set(self.tokenizer.get_vocab().values()) - self.added_ids)
+        return np.array([token for token in known if _is_text(self.tokenizer.decode([token]))], dtype=np.int64)
 
     def decode(self, token_ids: list[int]) -> str:
         """Turn ids into text; a character that a cut broke becomes U+FFFD."""
         return self.tokenizer.decode(token_ids, skip_special_tokens=False)
+
+    def _encode_chunk(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        ids = np.array(encoding.ids, dtype=np.int64)
+        offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+        is_start = offsets[:, 0] >= np.concatenate([np.zeros(1, dtype=np.int64), offsets[:-1, 1]])
+        is_kept = ~np.isin(ids, list(self.added_ids))
+        return ids[is_kept], is_start[is_kept]
 
 
 def load_vocabulary(path: Path, *, vocab_size: int | None = None) -> Vocabulary:
@@ -66,19 +69,18 @@ def load_vocabulary(path: Path, *, vocab_size: int | None = None) -> Vocabulary:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     added_ids = frozenset(tokenizer.get_added_tokens_decoder())
-    pieces = {token: tokenizer.decode([token]) for token in sorted(tokenizer.get_vocab().values())}
-    plain = {token: piece for token, piece in pieces.items() if token not in added_ids and _is_text(piece)}
-    marks = [token for token, piece in plain.items() if _is_word(piece.strip())]
+    ids = {token: number for token, number in tokenizer.get_vocab().items() if number not in added_ids}
+    marks = sorted(number for token, number in ids.items() if WORD_TOKEN.fullmatch(token))
     if not marks:
         raise VocabularyError(f"{file}: no token of it is a word; is it the model's tokenizer?")
-    if vocab_size is not None and max(plain) >= vocab_size:
+    largest = max(ids.values())
+    if vocab_size is not None and largest >= vocab_size:
         raise VocabularyError(
-            f"{file}: token id {max(plain)} does not fit a model of {vocab_size} ids; is it the model's tokenizer?"
+            f"{file}: token id {largest} does not fit a model of {vocab_size} ids; is it the model's tokenizer?"
         )
     return Vocabulary(
         tokenizer=tokenizer,
         added_ids=added_ids,
-        plain_ids=np.array(sorted(plain), dtype=np.int64),
         mark_ids=np.array(marks, dtype=np.int64),
         digest=hashlib.sha256(data).hexdigest()[:DIGEST_CHARS],
     )
@@ -86,7 +88,3 @@ def load_vocabulary(path: Path, *, vocab_size: int | None = None) -> Vocabulary:
 
 def _is_text(piece: str) -> bool:
     return bool(piece) and REPLACEMENT not in piece
-
-
-def _is_word(piece: str) -> bool:
-    return len(piece) >= MIN_MARK_CHARACTERS and piece.isascii() and piece.isalpha()
