@@ -31,7 +31,13 @@ def read(path: Path, header: tuple[str, ...], unit: TimeUnit | None = None) -> T
     frame = read_table(path, _columns(has_session=has_session))
     refuse_missing(
         frame,
-        {"Timestamp": "a number", "Request tokens": TOKENS, "Response tokens": TOKENS, "Total tokens": TOKENS},
+        {
+            "Timestamp": "a number",
+            "Request tokens": TOKENS,
+            "Response tokens": TOKENS,
+            "Total tokens": TOKENS,
+            "Log Type": "a word",
+        },
         path,
     )
     rows = frame.select(
@@ -64,5 +70,6 @@ def _columns(*, has_session: bool) -> dict[str, type[pl.DataType]]:
         "Request tokens": pl.Int64,
         "Response tokens": pl.Int64,
         "Total tokens": pl.Int64,
+        "Log Type": pl.String,
     }
     return {**columns, SESSION: pl.String} if has_session else columns

@@ -111,6 +111,11 @@ def test_unsorted_rows_are_sorted_whole_and_counted(write: Write) -> None:
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46+00:00,1,2\n", 2, "without an offset"),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-1,2\n", 2, "between 0 and"),
         ("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\nnan,m,1,2,3,x\n", 2, "Timestamp"),
+        (
+            "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,m,1,2,3,x\n5,m,417,276,69",
+            3,
+            "Log Type",
+        ),
         ('{"timestamp": 0, "input_length": 6, "output_length": 5}\n{"timestamp": 1, "input_le', 2, "no JSON object"),
         ('{"timestamp": 0, "input_length": 6, "output_length": 5}\n{"timestamp": 1}\n', 2, "input_length must be"),
         ('{"timestamp": 0, "input_length": 6, "output_length": 5, "hash_ids": [1, 2]}\n', 1, "hash_ids has 2 ids"),
