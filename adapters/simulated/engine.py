@@ -113,7 +113,8 @@ class Engine:
         return min(1.0, held / self.options.kv_tokens)
 
     def stop(self) -> None:
-        """Close the records of everything that is still open."""
+        """Send nothing more and close the records of everything that is still open."""
+        self.due.close()
         for reply in [*self.running, *self.waiting]:
             reply.record.outcome = "server_stopped"
             self.send_log.write(reply.record)

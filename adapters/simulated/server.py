@@ -9,8 +9,11 @@ import json
 import signal
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from weakref import WeakSet
 
 if not __package__:  # started by path: find this package last, shadow nothing
     sys.path[:] = [*sys.path[1:], str(Path(__file__).resolve().parents[2])]
@@ -46,27 +49,55 @@ def main(arguments: list[str]) -> None:
         raise SystemExit(f"simulated engine: {error}") from error
 
 
-async def serve(options: flags.Options, script: Script) -> None:
-    """Listen, answer, and leave a whole send log behind."""
-    started_ns = time.monotonic_ns()
-    await asyncio.sleep(options.start_delay_s)
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A server that accepts connections."""
+
+    port: int
+    engine: Engine
+
+
+@asynccontextmanager
+async def listening(options: flags.Options, script: Script) -> AsyncIterator[Listening]:
+    """Serve on the running loop while the block runs, and leave a whole send log behind.
+
+    Raises:
+        OSError: the port is taken, or the log cannot be written.
+    """
     loop = asyncio.get_running_loop()
+    engine = Engine(options, DueQueue(loop), SendLog(options.log))
+    routes = Routes(engine, script, healthy_ns=time.monotonic_ns() + round(options.unhealthy_s * NS_PER_S))
+    connections: WeakSet[Connection] = WeakSet()
+
+    def connect() -> Connection:
+        connection = Connection(routes.handle)
+        connections.add(connection)
+        return connection
+
+    try:
+        server = await loop.create_server(connect, options.host, options.port, backlog=BACKLOG)
+        try:
+            yield Listening(server.sockets[0].getsockname()[1], engine)
+        finally:
+            server.close()
+    finally:
+        engine.stop()
+        for connection in list(connections):
+            connection.close()
+
+
+async def serve(options: flags.Options, script: Script) -> None:
+    """Listen and answer until SIGTERM or SIGINT."""
+    await asyncio.sleep(options.start_delay_s)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    due = DueQueue(loop)
-    engine = Engine(options, due, SendLog(options.log))
-    healthy_ns = started_ns + round((options.start_delay_s + options.unhealthy_s) * NS_PER_S)
-    routes = Routes(engine, script, healthy_ns=healthy_ns)
-    server = await loop.create_server(lambda: Connection(routes.handle), options.host, options.port, backlog=BACKLOG)
-    port = server.sockets[0].getsockname()[1]
-    print(f"simulated engine: listening on {options.host}:{port} with {json.dumps(asdict(options))}", flush=True)  # noqa: T201 - its log
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER)  # a full collection in the middle of a stream would be measured as the engine's
-    await _until(stopped, engine)
-    server.close()
-    due.close()
-    engine.stop()
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with listening(options, script) as server:
+        settings = json.dumps(asdict(options))
+        print(f"simulated engine: listening on {options.host}:{server.port} with {settings}", flush=True)  # noqa: T201 - its log
+        gc.freeze()
+        gc.set_threshold(COLLECT_AFTER)  # a full collection in the middle of a stream would be measured as the engine's
+        await _until(stopped, server.engine)
 
 
 async def _until(stopped: asyncio.Event, engine: Engine) -> None:
