@@ -18,7 +18,7 @@ def find_grid_ns(arrival_ns: NDArray[np.int64], resolution_ns: int) -> int:
     A coarser grid is one that carries two requests an instant at the mean, whose instants lie, to within
     one resolution step, on multiples of their median distance.
     """
-    instants = np.unique(arrival_ns)
+    instants = arrival_ns[np.diff(arrival_ns, prepend=arrival_ns[0] - 1) > 0]
     if len(instants) < MIN_INSTANTS or len(arrival_ns) < MIN_REQUESTS_PER_INSTANT * len(instants):
         return resolution_ns
     gaps = np.diff(instants)
