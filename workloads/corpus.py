@@ -6,11 +6,12 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from workloads.digest import DIGEST_CHARS
+from workloads.errors import WorkloadError
 
 MAX_CHARACTERS = 1 << 22
 
 
-class CorpusError(ValueError):
+class CorpusError(WorkloadError):
     """A corpus file cannot be used: which file, why, what to do."""
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workloads.corpus import Corpus, english_corpus, file_corpus
 from workloads.cutting import cut_rank, keyed_number, pieces_of
+from workloads.errors import WorkloadError
 from workloads.schedule import Schedule
 from workloads.streams import uniforms
 from workloads.text_cutting import TextCutter, text_cutter
@@ -22,7 +23,7 @@ ENGLISH_TOKENS_PER_CHARACTER = 0.25
 RANDOM_POOL_TOKENS = 1 << 20
 
 
-class PromptError(ValueError):
+class PromptError(WorkloadError):
     """A prompt cannot be made: what is missing and what to do."""
 
 

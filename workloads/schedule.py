@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from workloads.blocks import BlockIds, freeze
 from workloads.digest import canonical_json, digest_bytes
+from workloads.errors import WorkloadError
 from workloads.requests import scale_requests
 from workloads.trace import Trace
 from workloads.traffic import Traffic, closed_traffic, open_traffic
 from workloads.workload import Workload
 
 
-class ScheduleError(ValueError):
+class ScheduleError(WorkloadError):
     """No schedule can be built: which figures are at odds and what to change."""
 
 

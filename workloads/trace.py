@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from workloads.blocks import BlockIds, make_blocks, offsets_of
 from workloads.digest import DIGEST_CHARS, canonical_json
+from workloads.errors import WorkloadError
 
 NS_PER_S = 1_000_000_000
 
 
-class TraceError(ValueError):
+class TraceError(WorkloadError):
     """A trace cannot be used: which file, which row, why, and what to do about it."""
 
     def __init__(self, reason: str, *, path: Path | None = None, row: int | None = None, advice: str = "") -> None:

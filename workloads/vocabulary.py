@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from workloads.digest import DIGEST_CHARS
+from workloads.errors import WorkloadError
 
 CHUNK_CHARACTERS = 1 << 16
 WORD_TOKEN = re.compile(
@@ -18,7 +19,7 @@ WORD_TOKEN = re.compile(
 REPLACEMENT = "\ufffd"
 
 
-class VocabularyError(ValueError):
+class VocabularyError(WorkloadError):
     """A tokenizer cannot be used: which file, why, what to do."""
 
 

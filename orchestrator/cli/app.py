@@ -8,7 +8,8 @@ import typer
 from orchestrator.cli import doctor, engines, init, models, plan, profile, replay, report, run
 from orchestrator.cli.output import complain
 from orchestrator.domain.errors import InputError, SeatrialError
-from workloads.trace import TraceError
+from search_spaces import SpaceError
+from workloads.errors import WorkloadError
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1", "RAY_AUTH_MODE": "token"}
 INTERRUPTED = 130
@@ -40,7 +41,7 @@ def main() -> None:
     except SeatrialError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except TraceError as error:
+    except (WorkloadError, SpaceError) as error:
         complain(str(error))
         sys.exit(InputError.exit_code)
     except KeyboardInterrupt:

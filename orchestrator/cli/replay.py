@@ -72,7 +72,7 @@ def replay(
         dialect=dialect,
         seed=seed,
     )
-    load = _load(rate, users, source)
+    load = _load(rate, users, source, span_s=warmup + duration)
     target, server = find_target(url, model=model, key=os.environ.get(api_key_env), tokenizer=tokenizer)
     say(
         f"{url}: {server} serving {target.endpoint.model}; offering {load} for {duration:g} s after {warmup:g} s warm-up"
@@ -112,7 +112,7 @@ def _source(
     return FixedSource(input_tokens=input_tokens, output_tokens=output_tokens, pattern=pattern)
 
 
-def _load(rate: float | None, users: int | None, source: Source) -> OfferedLoad:
+def _load(rate: float | None, users: int | None, source: Source, *, span_s: float) -> OfferedLoad:
     if rate is not None and users is not None:
         raise InputError("choose one of --rate (open loop) and --users (closed loop)")
     if users is not None:
@@ -121,7 +121,7 @@ def _load(rate: float | None, users: int | None, source: Source) -> OfferedLoad:
         return OpenLoad(rate_rps=rate)
     if not isinstance(source, TraceSource):
         raise InputError("give --rate for an open loop or --users for a closed one")
-    return OpenLoad(rate_rps=cut_window(read_trace(source.path), source, seed=0).rate_rps)
+    return OpenLoad(rate_rps=cut_window(read_trace(source.path), source, 0).rate_over(span_s))
 
 
 def _slo(ttft_s: float | None, tpot_s: float | None, e2e_s: float | None) -> Slo | None:

@@ -20,5 +20,5 @@ def choose_runner(study: StudySpec, *, address: str | None, clock: Clock) -> Ite
     from orchestrator.cluster.runner import RayRunner  # noqa: PLC0415 - Ray takes seconds to import
     from orchestrator.cluster.session import ray_session  # noqa: PLC0415
 
-    with ray_session(address=address):
+    with ray_session(address, http=study.deploy.via == "serve"):
         yield RayRunner(clock)

@@ -23,7 +23,7 @@ class LocalRunner:
         space = load_space(job.choice.name).restricted(job.choice.search)
         proposer = Proposer(space, sampler=job.study.search.sampler, seed=job.study.seed)
         for past in job.past:
-            proposer.recall(past.trial.assignment, past.outcome)
+            proposer.recall(past.trial.assignment, past.outcome, number=past.trial.number)
         past_by_number = {past.trial.number: past for past in job.past}
         began_ns = self._clock.now_ns()
         while not self._is_over(job, began_ns):

@@ -44,5 +44,9 @@ def end_of(error: Exception) -> Infeasible | Failed:
 
 
 def score(measurements: Sequence[Measurement], study: StudySpec) -> float:
-    """Score a trial's measurements by the study's objective; 0 where nothing counts."""
+    """Score a trial's measurements by the study's objective.
+
+    Raises:
+        MeasurementRefusedError: none of them is valid.
+    """
     return score_of(measurements, study.search.objective, slo=study.slo)

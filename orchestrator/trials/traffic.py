@@ -1,6 +1,7 @@
 """From a workload and one offered load to encoded requests and their replay; the same for trials and for strangers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from adapters.openai import Dialect, Route
@@ -11,7 +12,7 @@ from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.study import WindowSpec
 from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open
-from workloads.prompts import prompt_maker
+from workloads.prompts import PromptMaker, prompt_maker
 from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
 from workloads.workload import Workload
 
@@ -26,6 +27,12 @@ class Target:
     endpoint: Endpoint
     capabilities: Capabilities
     tokenizer: Path | None
+
+    def dialect(self, route: Route) -> Dialect:
+        """Return how the target is spoken to; without a tokenizer nobody can send it token ids."""
+        if self.tokenizer is None:
+            return Dialect(route, replace(self.capabilities, accepts_token_prompts=False))
+        return Dialect(route, self.capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +58,20 @@ def schedule_for(workload: Workload, load: OfferedLoad, window: WindowSpec) -> S
             return build_closed_schedule(workload, num_requests=max(num_requests, users))
 
 
+@lru_cache(maxsize=4)
+def prompts_of(workload: Workload, tokenizer: Path | None) -> PromptMaker:
+    """Make the maker of a workload's prompts, once a process: reading a tokenizer and a corpus takes a second."""
+    return prompt_maker(workload, tokenizer=tokenizer)
+
+
 def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, target: Target, salt: str) -> Traffic:
     """Encode the requests of one load for one target."""
     schedule = schedule_for(workload, load, window)
-    prompts = prompt_maker(workload, tokenizer=target.tokenizer)
     requests = prepare(
         schedule,
-        prompts,
+        prompts_of(workload, target.tokenizer),
         endpoint=target.endpoint,
-        dialect=Dialect(workload.dialect, target.capabilities),
+        dialect=target.dialect(workload.dialect),
         salt=salt,
         seed=workload.seed,
     )
@@ -83,7 +95,7 @@ def offer(
         drain_s=window.drain_s,
         request_timeout_s=window.request_timeout_s,
     )
-    dialect, to = Dialect(route, target.capabilities), target.endpoint
+    dialect, to = target.dialect(route), target.endpoint
     match load:
         case OpenLoad():
             return replay_open(traffic.requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus)

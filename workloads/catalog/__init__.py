@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workloads.digest import digest
+from workloads.errors import WorkloadError
 
 __all__ = ["PublishedProfile", "UnknownProfileError", "load_profile", "profile_names"]
 
@@ -16,7 +17,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class UnknownProfileError(ValueError):
+class UnknownProfileError(WorkloadError):
     """No published profile has that name; lists those that exist."""
 
 
