@@ -30,7 +30,7 @@ class ObjectStore:
             TrackingError: the protocol is unknown or its package is missing.
         """
         try:
-            files, base = fsspec.core.url_to_fs(url.rstrip("/"), use_listings_cache=False)
+            files, base = fsspec.core.url_to_fs(url.rstrip("/"), use_listings_cache=False, skip_instance_cache=True)
         except (ValueError, ImportError) as error:
             raise TrackingError(
                 f"store {redact_text(url)}: {error}; expected a path, file://, or a protocol with its fsspec package "

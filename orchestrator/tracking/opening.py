@@ -18,6 +18,7 @@ from orchestrator.tracking.spool import Sink, UnreachableError
 from orchestrator.tracking.store import Store
 from orchestrator.tracking.tracker import Tracker, redacted
 
+SETTLE_S = 60.0
 TRACKING_URI = "MLFLOW_TRACKING_URI"
 
 
@@ -83,6 +84,8 @@ def open_tracker(  # noqa: PLR0913 - a study's whole record, named
         projection.tell(event)
     tracker = Tracker(study_id, journal=journal, lease=lease, projection=projection, clock=clock)
     tracker.begin(study, versions=versions, tags=tags)
+    # MLflow's import and its new database keep a core busy for seconds: they must not fall into a measurement.
+    projection.settle(SETTLE_S)
     return tracker
 
 

@@ -1,7 +1,7 @@
 """Tells a study's journal to the tracker, in the background and in order; also what an earlier driver left untold."""
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,6 +51,10 @@ class Projection:
     def tell(self, event: Event) -> None:
         """Queue the journal's next line; a line that the tracker was told before is only remembered."""
         self._jobs.append(self._worker.submit(self._tell, event))
+
+    def settle(self, timeout_s: float) -> None:
+        """Wait until everything told so far is delivered or spooled, at most for the given time."""
+        wait(self._jobs, timeout=timeout_s)
 
     def close(self) -> tuple[str, ...]:
         """Deliver what is queued, try once to catch up, and say what could not be told."""

@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,46 @@ def test_a_second_try_of_a_load_keeps_the_first_figure_and_says_so(store: Store,
     assert only == a_measurement()
     assert "measured again" in tracker.notes[0]
     assert sink.taken
+
+
+def test_the_driver_never_waits_for_the_tracker(store: Store, sink: RecordingSink) -> None:
+    answers, apply = threading.Event(), sink.apply
+
+    def slow(operation: Operation) -> None:
+        if isinstance(operation, OpenRun) and operation.parent is not None:
+            assert answers.wait(30), "the driver waited for the tracker"
+        apply(operation)
+
+    sink.apply = slow  # type: ignore[method-assign]
+    with _open(store) as tracker:
+        _run_trial(tracker)
+        tracker.finish()
+        assert not [one for one in sink.taken if one.run == a_trial(0).trial_id]
+        answers.set()
+    assert [one for one in sink.taken if one.run == a_trial(0).trial_id]
+
+
+def test_a_line_that_could_not_be_told_is_told_by_the_next_driver(store: Store, sink: RecordingSink) -> None:
+    def broken(_: object) -> dict[str, bytes]:
+        raise ValueError("no fonts")
+
+    tracker = open_tracker(
+        store,
+        a_study(),
+        study_id="demo-1",
+        versions={},
+        tags={},
+        clock=FixedClock(),
+        attachments=Attachments(plots=broken),
+    )
+    with tracker:
+        _run_trial(tracker)
+        tracker.finish()
+    assert "no fonts" in tracker.notes[0]
+    assert a_trial(0).trial_id not in {one.run for one in sink.taken if isinstance(one, EndRun)}
+    with _open(store, resume=True):
+        pass
+    assert a_trial(0).trial_id in {one.run for one in sink.taken if isinstance(one, EndRun)}
 
 
 @pytest.mark.usefixtures("sink")
