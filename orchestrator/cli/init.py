@@ -13,7 +13,7 @@ from orchestrator.replay.server import has_metrics
 from orchestrator.studies.starting import starting_study
 from orchestrator.trials.remote import find_target
 
-ADAPTER_OF = {"llama.cpp": "llamacpp", "simulated": "simulated"}
+ADAPTER_OF = {"llamacpp": "llamacpp", "simulated": "simulated"}
 
 
 def init(

@@ -1,6 +1,7 @@
 """Where a study's files lie, and what is attached to its runs."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,8 +29,8 @@ def check_store(url: str) -> None:
     path = Path(urlsplit(url).path if "://" in url else url).resolve()
     if inside_job() and path.is_relative_to(job_working_dir()):
         raise InputError(
-            f"--store {url}: lies in the job's working directory, which is deleted with the job; give a durable path or "
-            "an object-store URI, such as --store /shared/seatrial or --store s3://bucket/seatrial"
+            f"--store {url}: lies in the job's working directory, which is deleted with the job; give a durable path "
+            "or an object-store URI, such as --store /shared/seatrial or --store s3://bucket/seatrial"
         )
 
 
@@ -46,7 +47,7 @@ def attachments_of(store: Store, study_id: str) -> Attachments:
     clock = SystemClock()
     offset_ns = round(clock.wall_s() * NS_PER_S) - clock.now_ns()
 
-    def evidence(trial: TrialSpec, measurements: tuple[Measurement, ...]) -> TrialEvidence | None:
+    def evidence(trial: TrialSpec, measurements: Sequence[Measurement]) -> TrialEvidence | None:
         path = folder / trial.trial_id / "telemetry.parquet"
         if not path.exists():
             return None

@@ -14,7 +14,7 @@ from orchestrator.replay.redaction import redact
 TIMEOUT_S = 10.0
 HTTP_OK = 200
 
-ServerKind = Literal["vllm", "llamacpp", "other"]
+ServerKind = Literal["vllm", "llamacpp", "simulated", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,27 @@ def count_tokens(base_url: str, text: str, key: str | None = None) -> int | None
     return len(tokens) if isinstance(tokens, list) else None
 
 
+def count_tokens_by_usage(base_url: str, text: str, model: str, key: str | None = None) -> int | None:
+    """Count a text's tokens by what the server reports for a request of one output token; None where it reports none.
+
+    Raises:
+        InputError: the server does not answer.
+    """
+    answer = _ask(base_url, "/v1/completions", key, body={"model": model, "prompt": text, "max_tokens": 1})
+    usage = (answer.json() or {}).get("usage")
+    count = usage.get("prompt_tokens") if answer.status == HTTP_OK and isinstance(usage, dict) else None
+    return count if isinstance(count, int) else None
+
+
+def has_metrics(base_url: str, key: str | None = None) -> bool:
+    """Say whether the server offers Prometheus metrics.
+
+    Raises:
+        InputError: the server does not answer.
+    """
+    return _ask(base_url, "/metrics", key).status == HTTP_OK
+
+
 def reset_cache(base_url: str, path: str, key: str | None = None) -> None:
     """Empty the server's prefix cache by POST to the path that its adapter names.
 
@@ -96,6 +117,8 @@ def server_kind(base_url: str, key: str | None = None) -> ServerKind:
     owners = (
         {str(one.get("owned_by")) for one in listing if isinstance(one, dict)} if isinstance(listing, list) else set()
     )
+    if "simulated" in owners:
+        return "simulated"
     metrics = _ask(base_url, "/metrics", key)
     text = metrics.body.decode(errors="replace") if metrics.status == HTTP_OK else ""
     if "vllm" in owners or "\nvllm:" in text:

@@ -16,15 +16,19 @@ from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.replay.server import served_models, server_kind
 from orchestrator.trials.measuring import utc_now
 from orchestrator.trials.traffic import Target, offer, traffic_for
+from workloads.corpus import english_corpus
 from workloads.digest import digest
+from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER
 from workloads.workload import Workload
 
 # What is known of servers by the way they introduce themselves; a stranger is asked for nothing special.
 KNOWN_SERVERS = {
     "vllm": Capabilities(output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache"),
     "llamacpp": Capabilities(output_length_control="ignore_eos"),
+    "simulated": Capabilities(output_length_control="ignore_eos", is_simulated=True),
 }
 STRANGER = Capabilities(accepts_token_prompts=False)
+SAMPLE = slice(10_000, 11_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,19 @@ def find_target(url: str, *, model: str | None, key: str | None, tokenizer: Path
     if chosen not in served:
         raise InputError(f"{url}: does not serve {chosen!r}; it serves {', '.join(served)}")
     kind = server_kind(base_url, key)
-    return Target(Endpoint(base_url, chosen, key=key), KNOWN_SERVERS.get(kind, STRANGER), tokenizer), kind
+    endpoint, capabilities = Endpoint(base_url, chosen, key=key), KNOWN_SERVERS.get(kind, STRANGER)
+    if tokenizer is not None:
+        return Target(endpoint, capabilities, tokenizer), kind
+    return Target(endpoint, capabilities, None, _tokens_per_character(endpoint)), kind
+
+
+def _tokens_per_character(endpoint: Endpoint) -> float:
+    """Ask the server how many tokens a piece of the prompts' text has: by its tokenizer, else by its usage."""
+    text = english_corpus().text[SAMPLE]
+    count = count_tokens(endpoint.base_url, text, endpoint.key)
+    if count is None:
+        count = count_tokens_by_usage(endpoint.base_url, text, endpoint.model, endpoint.key)
+    return count / len(text) if count else ENGLISH_TOKENS_PER_CHARACTER
 
 
 def visit(

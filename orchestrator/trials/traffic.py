@@ -12,7 +12,7 @@ from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.study import WindowSpec
 from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open
-from workloads.prompts import PromptMaker, prompt_maker
+from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER, PromptMaker, prompt_maker
 from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
 from workloads.workload import Workload
 
@@ -22,11 +22,15 @@ CLOSED_REQUESTS_MAX = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Who is asked and how: the endpoint, what its server can do, and the tokenizer of its model where there is one."""
+    """Who is asked and how: the endpoint, what its server can do, and the tokenizer of its model where there is one.
+
+    Without one, prompts are text, sized by `tokens_per_character`; the server's own counts are what is recorded.
+    """
 
     endpoint: Endpoint
     capabilities: Capabilities
     tokenizer: Path | None
+    tokens_per_character: float = ENGLISH_TOKENS_PER_CHARACTER
 
     def dialect(self, route: Route) -> Dialect:
         """Return how the target is spoken to; without a tokenizer nobody can send it token ids."""
@@ -59,9 +63,9 @@ def schedule_for(workload: Workload, load: OfferedLoad, window: WindowSpec) -> S
 
 
 @lru_cache(maxsize=4)
-def prompts_of(workload: Workload, tokenizer: Path | None) -> PromptMaker:
+def prompts_of(workload: Workload, tokenizer: Path | None, tokens_per_character: float) -> PromptMaker:
     """Make the maker of a workload's prompts, once a process: reading a tokenizer and a corpus takes a second."""
-    return prompt_maker(workload, tokenizer=tokenizer)
+    return prompt_maker(workload, tokenizer=tokenizer, tokens_per_character=tokens_per_character)
 
 
 def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, target: Target, salt: str) -> Traffic:
@@ -69,7 +73,7 @@ def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, ta
     schedule = schedule_for(workload, load, window)
     requests = prepare(
         schedule,
-        prompts_of(workload, target.tokenizer),
+        prompts_of(workload, target.tokenizer, target.tokens_per_character),
         endpoint=target.endpoint,
         dialect=target.dialect(workload.dialect),
         salt=salt,
