@@ -61,27 +61,20 @@ def replay(
         sizes=(input_tokens, output_tokens),
         pattern=pattern,
     )
-    traffic = Workload(
-        source=source,
-        lengths=LengthScale(
-            input_factor=length_factor,
-            output_factor=length_factor,
-            max_input_tokens=max_input_tokens,
-            max_output_tokens=max_output_tokens,
-        ),
-        dialect=dialect,
-        seed=seed,
+    lengths = LengthScale(
+        input_factor=length_factor,
+        output_factor=length_factor,
+        max_input_tokens=max_input_tokens,
+        max_output_tokens=max_output_tokens,
     )
     load = _load(rate, users, source, span_s=warmup + duration)
     target, server = find_target(url, model=model, key=os.environ.get(api_key_env), tokenizer=tokenizer)
-    say(
-        f"{url}: {server} serving {target.endpoint.model}; offering {load} for {duration:g} s after {warmup:g} s warm-up"
-    )
+    say(f"{url}: {server} serving {target.endpoint.model}; {load} for {duration:g} s after {warmup:g} s warm-up")
     seen = visit(
         target,
         load,
         server=server,
-        workload=traffic,
+        workload=Workload(source=source, lengths=lengths, dialect=dialect, seed=seed),
         window=WindowSpec(warmup_s=warmup, measure_s=duration, request_timeout_s=timeout),
         slo=_slo(slo_ttft, slo_tpot, slo_e2e),
         clock=SystemClock(),

@@ -117,13 +117,16 @@ def _is_healthy(probe: Probe, clock: Clock) -> bool:
 
 def _settle(probe: Probe, clock: Clock) -> None:
     latencies_s: list[float] = []
+    seen = ""
     while len(latencies_s) < MAX_TOKEN_PROBES and not _is_settled(latencies_s):
         try:
             latencies_s.append(_time_token(probe, clock))
         except _BusyError as error:
             probe.watch()
             if _remaining_s(probe, clock) <= 0:
-                _late(probe, "generate a token", f"; last seen: {error}")
+                # The deadline cuts the last try short, so the one before says more.
+                _late(probe, "generate a token", f"; last seen: {seen or error}")
+            seen = str(error)
             time.sleep(RETRY_S)
 
 

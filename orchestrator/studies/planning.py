@@ -62,8 +62,8 @@ class StudyPlan:
     def _heading(self) -> list[str]:
         return [
             f"study {self.name}, digest {self.digest}",
-            f"at most {self.replay_s_per_trial:.0f} s of replay a trial, {self.device_hours:.3f} device-hours in all"
-            " (engine starts come on top)",
+            f"at most {self.replay_s_per_trial:.0f} s of replay a trial; without engine starts",
+            f"{self.device_hours:.3f} device-hours in all",
         ]
 
 

@@ -13,7 +13,7 @@ from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.slo import Slo
 from orchestrator.domain.study import WindowSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
-from orchestrator.replay.server import served_models, server_kind
+from orchestrator.replay.server import count_tokens, count_tokens_by_usage, served_models, server_kind
 from orchestrator.trials.measuring import utc_now
 from orchestrator.trials.traffic import Target, offer, traffic_for
 from workloads.corpus import english_corpus

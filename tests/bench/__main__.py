@@ -9,9 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.ruler import ruler_errors
-
 from tests.bench.overhead import trial_overhead
+from tests.bench.ruler import ruler_errors
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """A whole study without Ray: the simulated engine, real processes, real traffic, real telemetry."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,6 @@ from orchestrator.studies.local_runner import LocalRunner
 from orchestrator.studies.reading import parse_study
 from orchestrator.studies.sweep import run_sweep
 from orchestrator.telemetry.files import read_telemetry
-
-import sys
 
 TTFT_S = 0.03
 ITL_S = 0.005
