@@ -1,0 +1,116 @@
+import contextlib
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from orchestrator.deploy.readiness import MAX_TOKEN_PROBES, NotReadyError, Probe, await_ready
+from orchestrator.domain.clock import NS_PER_S, Clock, SystemClock
+from orchestrator.domain.endpoint import Endpoint
+
+CLOCK = SystemClock()
+WORD = b'data: {"choices": [{"text": "Paris"}]}\n\ndata: [DONE]\n\n'
+EMPTY = b'data: {"choices": [{"text": ""}]}\n\ndata: {"choices": []}\n\ndata: [DONE]\n\n'
+BROKEN = b'data: {"error": {"message": "no memory"}}\n\n'
+
+Answer = tuple[int, bytes]
+
+
+class SteppingClock(SystemClock):
+    """Goes on by a fifth of a second at each look, so that a deadline comes after so many looks on any machine."""
+
+    def __init__(self) -> None:
+        self.read_ns = 0
+
+    def now_ns(self) -> int:
+        self.read_ns += NS_PER_S // 5
+        return self.read_ns
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers each completion with the next of the given answers, the last one for ever."""
+
+    def __init__(self, answers: list[Answer]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers = answers
+        self.asked: list[str | None] = []
+
+    def next_answer(self) -> Answer:
+        self.asked.append(None)
+        return self.answers[min(len(self.asked), len(self.answers)) - 1]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
+        """Stay quiet."""
+
+    def do_GET(self) -> None:
+        self.answer(200, b"")
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(*self.server.next_answer())
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def serving(*answers: Answer) -> Iterator[Server]:
+    with Server(list(answers)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def probe_of(server: Server, *, clock: Clock = CLOCK, watch: Callable[[], None] = lambda: None) -> Probe:
+    began_ns = clock.now_ns()
+    endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}", "m")
+    return Probe(endpoint, "/health", began_ns, began_ns + 10 * NS_PER_S, watch)
+
+
+def test_an_engine_that_answers_words_is_ready() -> None:
+    with serving((200, WORD)) as server:
+        times = await_ready(probe_of(server), CLOCK)
+    assert 0 < times.listen_s <= times.health_s < times.token_s
+    assert 2 <= len(server.asked) <= MAX_TOKEN_PROBES
+
+
+@pytest.mark.parametrize("first", [(503, b"loading"), (200, EMPTY), (200, BROKEN), (429, b"")])
+def test_an_engine_that_is_not_there_yet_is_asked_again(first: Answer) -> None:
+    with serving(first, (200, WORD)) as server:
+        await_ready(probe_of(server), CLOCK)
+    assert len(server.asked) >= 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [((200, EMPTY), "without any text"), ((200, BROKEN), "no memory"), ((500, b"oops"), "oops")]
+)
+def test_what_was_seen_last_is_said_at_the_deadline(answer: Answer, reason: str) -> None:
+    clock = SteppingClock()
+    with serving(answer) as server, pytest.raises(NotReadyError, match=reason):
+        await_ready(probe_of(server, clock=clock), clock)
+
+
+def test_a_refusal_is_not_repeated() -> None:
+    with serving((404, b"no such model")) as server, pytest.raises(NotReadyError, match="no such model"):
+        await_ready(probe_of(server), CLOCK)
+    assert len(server.asked) == 1
+
+
+def test_an_engine_that_ends_meanwhile_is_not_waited_for() -> None:
+    def watch() -> None:
+        raise NotReadyError("it ended")
+
+    with serving((503, b"")) as server, pytest.raises(NotReadyError, match="it ended"):
+        await_ready(probe_of(server, watch=watch), CLOCK)
