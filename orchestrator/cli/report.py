@@ -9,9 +9,9 @@ from orchestrator.cli.options import DEFAULT_STORE, Json, Store
 from orchestrator.cli.output import emit_json, emit_text, say
 from orchestrator.cli.recording import attachments_of
 from orchestrator.domain.errors import InputError
-from orchestrator.report.html import html_report
-from orchestrator.report.markdown import markdown_report
-from orchestrator.report.md_table import md_table
+from orchestrator.report.html import to_html
+from orchestrator.report.markdown import to_markdown
+from orchestrator.report.md_table import to_md_table
 from orchestrator.report.summary import study_summary
 from orchestrator.tracking.journal import list_studies
 from orchestrator.tracking.store import Store as StoreLike
@@ -19,7 +19,7 @@ from orchestrator.tracking.store import open_store
 from orchestrator.tracking.study import read_study
 
 Format = Literal["html", "markdown", "md-table"]
-RENDERERS = {"html": html_report, "markdown": markdown_report, "md-table": md_table}
+RENDERERS = {"html": to_html, "markdown": to_markdown, "md-table": to_md_table}
 
 
 def report(

@@ -15,7 +15,7 @@ from orchestrator.cli.runners import choose_runner
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.study import StudySpec
 from orchestrator.models import resolve
-from orchestrator.report.markdown import markdown_report
+from orchestrator.report.markdown import to_markdown
 from orchestrator.report.summary import study_summary
 from orchestrator.studies.conditions import conditions_of, versions_of
 from orchestrator.studies.naming import find_study, new_study_id
@@ -65,7 +65,7 @@ def run(
     if json:
         emit_json(study_summary(record))
     else:
-        emit_text(markdown_report(record))
+        emit_text(to_markdown(record))
 
 
 def _study_id(place: StoreLike, spec: StudySpec, *, resume: bool) -> str:
