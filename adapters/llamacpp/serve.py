@@ -40,19 +40,23 @@ ENUMS = {
 LISTS = {"speculative_types"}
 
 
-class BadFlagError(ValueError):
-    """A setting that this build of the engine does not have."""
+class StartError(Exception):
+    """The engine cannot start: a setting that this build does not have, or its own refusal, logged just before."""
 
 
 def apply(params: object, settings: dict[str, object]) -> None:
     """Set every setting on the engine's parameters.
 
     Raises:
-        BadFlagError: the engine has no such flag or no such value.
+        StartError: the engine has no such flag or no such value.
     """
     for name, value in settings.items():
         owner, attribute = _locate(params, name)
-        setattr(owner, attribute, [_to_engine(name, value)] if name in LISTS else _to_engine(name, value))
+        member = _to_engine(name, value)
+        try:
+            setattr(owner, attribute, [member] if name in LISTS else member)
+        except TypeError as error:
+            raise StartError(f"bad value {value!r} of {name}: {error}") from error
 
 
 def read(params: object, names: list[str]) -> dict[str, object]:
@@ -71,7 +75,7 @@ def _locate(params: object, name: str) -> tuple[object, str]:
     for parent in parents:
         owner = getattr(owner, parent, None)
     if not hasattr(owner, attribute):
-        raise BadFlagError(f"unknown flag {name}: xllamacpp {version('xllamacpp')} has no such parameter")
+        raise StartError(f"unknown flag {name}: xllamacpp {version('xllamacpp')} has no such parameter")
     return owner, attribute
 
 
@@ -86,7 +90,7 @@ def _to_engine(name: str, value: object) -> object:
     enum, prefix = _enum(name)
     member = getattr(enum, prefix + str(value).upper(), None)
     if member is None:
-        raise BadFlagError(f"bad value {value!r} of {name}: xllamacpp {version('xllamacpp')} does not know it")
+        raise StartError(f"bad value {value!r} of {name}: xllamacpp {version('xllamacpp')} does not know it")
     return member
 
 
@@ -121,6 +125,13 @@ def _parameters(options: argparse.Namespace) -> xllamacpp.CommonParams:
     return params
 
 
+def _start(params: xllamacpp.CommonParams) -> xllamacpp.Server:
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise StartError(str(error)) from error
+
+
 def _slots(port: int) -> list[int]:
     """Ask the running server how many tokens each of its slots carries."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=QUERY_TIMEOUT_S)
@@ -146,7 +157,7 @@ def main(argv: list[str]) -> int:
     stops = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before the engine's threads exist, so that only sigwait sees them
     params = _parameters(options)
-    server = xllamacpp.Server(params)
+    server = _start(params)
     facts = {
         "engine": "llamacpp",
         "version": version("xllamacpp"),
@@ -163,5 +174,5 @@ def main(argv: list[str]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except BadFlagError as error:
+    except StartError as error:
         sys.exit(str(error))
