@@ -2,34 +2,58 @@
 
 import os
 import sys
+from importlib import import_module
+from typing import Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from orchestrator.cli import doctor, engines, init, models, plan, profile, replay, report, run
+from adapters.registry import UnknownEngineError
 from orchestrator.cli.output import complain
 from orchestrator.domain.errors import InputError, SeatrialError
 from search_spaces import SpaceError
 from workloads.errors import WorkloadError
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "RAY_USAGE_STATS_ENABLED": "0", "VLLM_NO_USAGE_STATS": "1", "RAY_AUTH_MODE": "token"}
-INTERRUPTED = 130
+INTERRUPTED: Final = 130
+COMMANDS = {
+    "run": "Run a study: search an engine's settings, measure each at its loads, record everything.",
+    "plan": "Print what a study would do: trials, commands, placement, traffic, time. Starts nothing.",
+    "replay": "Measure an OpenAI-compatible server that is already there.",
+    "profile": "Print a trace's length and arrival statistics; what was dropped is counted.",
+    "report": "Write a study's report; one that has not ended is marked as partial.",
+    "init": "Write a first study from what a running server says of itself.",
+    "engines": "List engines, or check one.",
+    "models": "Fetch weights and make their variants of equal precision.",
+    "doctor": "Tell what this machine has and what each engine lacks.",
+}
+
+
+class LazyGroup(TyperGroup):
+    """Imports a command's module when the command is called: some take seconds."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - Typer's own Click is private
+        """Return the named command in full."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, typer.main.get_command(import_module(f"orchestrator.cli.{name}").app), rest
+
 
 app = typer.Typer(
     name="seatrial",
+    cls=LazyGroup,
     help="Find out, on real traffic, which LLM serving engine to run, with which settings, up to which load.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("run")(run.run)
-app.command("plan")(plan.plan)
-app.command("replay")(replay.replay)
-app.command("profile")(profile.profile)
-app.command("report")(report.report)
-app.command("init")(init.init)
-app.command("doctor")(doctor.doctor)
-app.add_typer(engines.app, name="engines")
-app.add_typer(models.app, name="models")
+
+
+def _named_only() -> None:
+    """Stand for a command until it is called."""
+
+
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(_named_only)
 
 
 def main() -> None:
@@ -41,7 +65,7 @@ def main() -> None:
     except SeatrialError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except (WorkloadError, SpaceError) as error:
+    except (WorkloadError, SpaceError, UnknownEngineError) as error:
         complain(str(error))
         sys.exit(InputError.exit_code)
     except KeyboardInterrupt:

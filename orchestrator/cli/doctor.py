@@ -5,16 +5,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from adapters import registry
 from orchestrator.cli.engines import facts_of
 from orchestrator.cli.options import Json
 from orchestrator.cli.output import emit_facts, emit_json, emit_table
 from orchestrator.telemetry.hardware import host_facts, read_hardware
 
+app = typer.Typer()
+
 GIB = 1 << 30
 PACKAGES = ("seatrial", "ray", "mlflow", "optuna")
 
 
+@app.command()
 def doctor(*, json: Json = False) -> None:
     """Tell cores, memory, devices, disk, versions, and the engines with what each lacks."""
     machine = _machine()

@@ -13,9 +13,12 @@ from orchestrator.replay.server import has_metrics
 from orchestrator.studies.starting import starting_study
 from orchestrator.trials.remote import find_target
 
+app = typer.Typer()
+
 ADAPTER_OF = {"llamacpp": "llamacpp", "simulated": "simulated"}
 
 
+@app.command()
 def init(
     *,
     url: Annotated[str, typer.Option(help="The server's address, such as http://127.0.0.1:8000.")],

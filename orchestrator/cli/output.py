@@ -14,12 +14,12 @@ artefact = Console(highlight=False, soft_wrap=True)
 
 def say(message: str) -> None:
     """Print a line of progress."""
-    progress.print(message, markup=False)
+    progress.print(message, markup=False, soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """Print an error."""
-    progress.print(f"error: {message}", style="red", markup=False)
+    progress.print(f"error: {message}", style="red", markup=False, soft_wrap=True)
 
 
 def emit_json(value: object) -> None:

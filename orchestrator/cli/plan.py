@@ -10,7 +10,10 @@ from orchestrator.models import resolve
 from orchestrator.studies.planning import plan_study
 from orchestrator.studies.reading import read_study
 
+app = typer.Typer()
 
+
+@app.command()
 def plan(
     study: Annotated[str, typer.Argument(help="A study's YAML file, or the name of a published study.")],
     *,

@@ -10,7 +10,10 @@ from orchestrator.cli.output import emit_json, emit_table, say
 from workloads.profile import profile_trace
 from workloads.readers import read_trace
 
+app = typer.Typer()
 
+
+@app.command()
 def profile(
     trace: Annotated[Path, typer.Argument(help="A trace: Azure 2023 CSV, BurstGPT CSV or Mooncake JSONL.")],
     *,

@@ -20,9 +20,12 @@ from workloads.readers import read_trace
 from workloads.trace_window import cut_window
 from workloads.workload import FixedSource, LengthScale, PublishedSource, Source, TraceSource, Workload
 
+app = typer.Typer()
+
 Pattern = Literal["constant", "poisson"]
 
 
+@app.command()
 def replay(
     *,
     url: Annotated[str, typer.Option(help="The server's address, such as http://127.0.0.1:8000.")],

@@ -18,10 +18,13 @@ from orchestrator.tracking.store import Store as StoreLike
 from orchestrator.tracking.store import open_store
 from orchestrator.tracking.study import read_study
 
+app = typer.Typer()
+
 Format = Literal["html", "markdown", "md-table"]
 RENDERERS = {"html": to_html, "markdown": to_markdown, "md-table": to_md_table}
 
 
+@app.command()
 def report(
     study_id: Annotated[str | None, typer.Argument(help="A study's id; the latest where left out.")] = None,
     *,

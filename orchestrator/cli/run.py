@@ -28,11 +28,14 @@ from orchestrator.tracking.store import open_store
 from orchestrator.tracking.study import read_study as read_record
 from orchestrator.tracking.tracker import Tracker
 
+app = typer.Typer()
+
 Address = Annotated[
     str | None, typer.Option("--address", envvar="RAY_ADDRESS", help="A Ray cluster; left out: one is started here.")
 ]
 
 
+@app.command()
 def run(
     study: Annotated[str, typer.Argument(help="A study's YAML file, or the name of a published study.")],
     *,
