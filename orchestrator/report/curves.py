@@ -148,7 +148,7 @@ def _draw_overlaid(axes: Axes, panel: _Panel, trial: TrialRecord, index: int) ->
         gaps([value(one) for one in measurements]),
         label=trial_label(trial),
         color=PALETTE[index % len(PALETTE)],
-        marker=MARKERS[index % len(MARKERS)],
+        marker=MARKERS[(index + index // len(PALETTE)) % len(MARKERS)],  # a colour that comes again has another
         linestyle="-" if index < len(PALETTE) else "--",
     )
 

@@ -91,6 +91,7 @@ def _name_spans(axes: Axes, spans: Sequence[LoadSpan], origin_ns: int) -> None:
             ha="center",
             fontsize=7.5,
             color=PALETTE[0],
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},
         )
 
 
