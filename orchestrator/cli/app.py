@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "Measure an OpenAI-compatible server that is already there.",
     "profile": "Print a trace's length and arrival statistics; what was dropped is counted.",
     "report": "Write a study's report; one that has not ended is marked as partial.",
+    "sync": "Tell MLflow what it was not told of a study while it was away.",
     "init": "Write a first study from what a running server says of itself.",
     "engines": "List engines, or check one.",
     "models": "Fetch weights and make their variants of equal precision.",

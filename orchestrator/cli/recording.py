@@ -1,15 +1,19 @@
 """Where a study's files lie, and what is attached to its runs."""
 
+import datetime
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from orchestrator.domain.clock import NS_PER_S, SystemClock
+from orchestrator.domain.clock import NS_PER_S
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.measurement import Measurement
-from orchestrator.domain.study_record import TrialEvidence, spans_of
+from orchestrator.domain.slo import Slo
+from orchestrator.domain.study_record import LoadSpan, TrialEvidence, load_label
 from orchestrator.domain.trial import TrialSpec
+from orchestrator.replay.files import read_records
 from orchestrator.report.plots import trial_plots
 from orchestrator.telemetry.files import read_telemetry
 from orchestrator.tracking.projection import Attachments
@@ -41,16 +45,38 @@ def trial_folder(store: Store, study_id: str) -> Path:
     return Path(tempfile.gettempdir()) / "seatrial" / study_id / "trials"
 
 
-def attachments_of(store: Store, study_id: str) -> Attachments:
+def attachments_of(store: Store, study_id: str, *, slo: Slo | None) -> Attachments:
     """Say where a study's trials leave their files and how their plots are drawn."""
     folder = trial_folder(store, study_id)
-    clock = SystemClock()
-    offset_ns = round(clock.wall_s() * NS_PER_S) - clock.now_ns()
 
     def evidence(trial: TrialSpec, measurements: Sequence[Measurement]) -> TrialEvidence | None:
-        path = folder / trial.trial_id / "telemetry.parquet"
-        if not path.exists():
-            return None
-        return TrialEvidence(read_telemetry(path), spans_of(measurements, wall_offset_ns=offset_ns), offset_ns)
+        return _evidence(store, study_id, folder / trial.trial_id, measurements)
 
-    return Attachments(folder=folder, evidence=evidence, plots=trial_plots)
+    return Attachments(folder=folder, evidence=evidence, plots=partial(trial_plots, slo=slo))
+
+
+def _evidence(store: Store, study_id: str, folder: Path, measurements: Sequence[Measurement]) -> TrialEvidence | None:
+    """Read a trial's telemetry and place its loads on it, both on the clock of the machine that measured."""
+    with tempfile.TemporaryDirectory() as scratch:
+        here = folder if folder.exists() else _fetch(store, f"studies/{study_id}/trials/{folder.name}", Path(scratch))
+        telemetry, logs = here / "telemetry.parquet", [(one, here / _records(one)) for one in measurements]
+        known = [(one, read_records(path)) for one, path in logs if path.exists()]
+        if not telemetry.exists() or not known:
+            return None
+        spans = tuple(LoadSpan(load_label(one), one.step, log.window.start_ns, log.window.end_ns) for one, log in known)
+        first, log = known[0]
+        began_ns = round(datetime.datetime.fromisoformat(first.started_at).timestamp() * NS_PER_S)
+        return TrialEvidence(read_telemetry(telemetry), spans, began_ns - log.started_ns)
+
+
+def _records(measurement: Measurement) -> str:
+    return f"load-{measurement.step}/requests.parquet"
+
+
+def _fetch(store: Store, prefix: str, folder: Path) -> Path:
+    for key in store.list(prefix):
+        if key.endswith(".parquet"):
+            path = folder / key.removeprefix(f"{prefix}/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(store.get(key))
+    return folder

@@ -21,7 +21,9 @@ from orchestrator.studies.conditions import conditions_of, versions_of
 from orchestrator.studies.naming import find_study, new_study_id
 from orchestrator.studies.reading import read_study
 from orchestrator.studies.sweep import Observers, run_sweep
+from orchestrator.telemetry.devices import device_facts
 from orchestrator.telemetry.hardware import host_facts
+from orchestrator.telemetry.nvml import open_probe
 from orchestrator.tracking.opening import open_tracker, tracking_uri
 from orchestrator.tracking.store import Store as StoreLike
 from orchestrator.tracking.store import open_store
@@ -64,7 +66,7 @@ def run(
         tracker.finish()
     for note in tracker.notes:
         say(note)
-    record = read_record(place, study_id)
+    record = read_record(place, study_id, evidence=attachments_of(place, study_id, slo=spec.slo).evidence)
     if json:
         emit_json(study_summary(record))
     else:
@@ -89,9 +91,9 @@ def _open(
         spec,
         study_id=study_id,
         versions=versions_of(spec),
-        tags=conditions_of(spec, model, host_facts()),
+        tags=conditions_of(spec, model, {**host_facts(), **device_facts(open_probe())}),
         clock=SystemClock(),
-        attachments=attachments_of(place, study_id),
+        attachments=attachments_of(place, study_id, slo=spec.slo),
         uri=tracking_uri(place, uri),
         resume=resume,
     )

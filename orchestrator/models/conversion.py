@@ -9,9 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from tokenizers import pre_tokenizers
+
 from orchestrator.models.extra import require, versions
+from orchestrator.models.gguf_header import read_metadata
 
 Precision = Literal["bf16", "q8_0"]
+
+SPLITS_DIGITS = frozenset({"smollm"})  # values of tokenizer.ggml.pre
 
 
 def write_gguf(target: Path, source: Path, *, precision: Precision) -> str:
@@ -30,8 +35,15 @@ def write_gguf(target: Path, source: Path, *, precision: Precision) -> str:
 
 
 def write_tokenizer(target: Path, source: Path) -> str:
-    """Write the GGUF's tokenizer as a folder with `tokenizer.json` and chat template; returns how it was made."""
-    _load(require("transformers").AutoTokenizer, source).save_pretrained(target)
+    """Write the GGUF's tokenizer as a folder with `tokenizer.json` and chat template; returns how it was made.
+
+    Transformers drops how text is split before merging; for kinds that need more than bytes it is put back.
+    """
+    tokenizer = _load(require("transformers").AutoTokenizer, source)
+    if read_metadata(source).get("tokenizer.ggml.pre") in SPLITS_DIGITS:
+        digits, rest = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, rest])
+    tokenizer.save_pretrained(target)
     return f"the GGUF's tokenizer, by {versions('transformers', 'tokenizers')}"
 
 

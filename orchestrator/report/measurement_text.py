@@ -25,7 +25,7 @@ def _load(one: Measurement) -> list[str]:
     return [
         f"offered {offered}, achieved {one.achieved_rps:.4g} requests/s over {one.window_s:.4g} s"
         + (" (SIMULATED)" if one.is_simulated else ""),
-        f"requests: {one.num_issued} issued, {one.num_completed} completed, {one.num_failed} failed (failures: {failures})",
+        f"requests: {one.num_issued} issued, {one.num_completed} completed, {one.num_failed} failed; by kind: {failures}",
         f"throughput: {one.requests_per_s:.4g} requests/s, {one.output_tokens_per_s:.4g} output tokens/s",
         _slo(one),
     ]

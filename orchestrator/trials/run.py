@@ -7,7 +7,7 @@ from typing import NamedTuple
 from adapters.protocol import EngineAdapter, EngineConfig, ModelRef
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest, StopReport
-from orchestrator.domain.errors import DeploymentError
+from orchestrator.domain.errors import DeploymentError, MeasurementRefusedError
 from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, TrialOutcome
@@ -15,7 +15,9 @@ from orchestrator.domain.placement import PlacementPlan, plan_placement
 from orchestrator.domain.study import StudySpec
 from orchestrator.domain.trial import TrialSpec
 from orchestrator.telemetry.collector import Collector
+from orchestrator.telemetry.devices import device_objections
 from orchestrator.telemetry.hardware import read_hardware
+from orchestrator.telemetry.nvml import open_probe
 from orchestrator.trials.ends import InfeasibleError, end_of, score
 from orchestrator.trials.measuring import Site, measure
 
@@ -56,12 +58,16 @@ class TrialRun:
 
         Raises:
             InfeasibleError: a constraint is violated; nothing was deployed.
+            MeasurementRefusedError: a device is in use by others, or the devices are of several kinds.
             DeploymentError: the engine did not start; nothing of it is left.
         """
         config = self._adapter.config_type.model_validate(self.trial.config)
         violations = self._adapter.check(config, self._model, read_hardware())
         if violations:
             raise InfeasibleError(violations)
+        objections = device_objections(open_probe())
+        if objections:
+            raise MeasurementRefusedError("; ".join(objections))
         deployment = self._deployer.deploy(self._request())
         self._deployment = deployment
         self.engine_start_s = deployment.times.token_s

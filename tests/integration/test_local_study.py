@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from adapters.protocol import ModelRef
 from orchestrator.deploy.local import LocalDeployer
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.measurement import Measurement, Verdict
 from orchestrator.domain.outcome import Completed, Infeasible, TrialOutcome
 from orchestrator.domain.runner import PastTrial, TrialTimes
 from orchestrator.domain.trial import TrialSpec
+from orchestrator.models import resolve
 from orchestrator.replay import read_records
 from orchestrator.studies.local_runner import LocalRunner
 from orchestrator.studies.reading import parse_study
@@ -69,7 +69,7 @@ def run(folder: Path, *, past: tuple[PastTrial, ...] = (), **changes: Any) -> No
     run_sweep(
         study,
         study_id="local-1",
-        model=no_model(),
+        model=resolve("none", "none"),
         interpreter=Path(sys.executable),
         folder=folder,
         runner=LocalRunner(LocalDeployer(clock), clock),
@@ -78,25 +78,6 @@ def run(folder: Path, *, past: tuple[PastTrial, ...] = (), **changes: Any) -> No
         past=past,
     )
     return notebook
-
-
-def no_model() -> ModelRef:
-    return ModelRef(
-        name="none",
-        variant="none",
-        format="none",
-        path=Path("none"),
-        tokenizer_path=None,
-        weights_precision="none",
-        weights_sha256="none",
-        source="no weights: the simulated engine needs none",
-        context_tokens=4096,
-        num_layers=1,
-        num_heads=1,
-        num_kv_heads=1,
-        hidden_size=1,
-        vocab_size=1,
-    )
 
 
 @pytest.fixture(scope="module")

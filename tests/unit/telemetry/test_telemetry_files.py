@@ -12,7 +12,6 @@ from orchestrator.domain.errors import InputError
 from orchestrator.domain.telemetry import Series, Telemetry
 from orchestrator.telemetry.files import read_telemetry, write_telemetry
 from orchestrator.telemetry.sample_file import SampleFile
-from orchestrator.telemetry.verdict import was_throttled
 
 SAMPLES = st.lists(st.tuples(st.integers(0, 2**62), st.floats(allow_nan=False)), max_size=20)
 
@@ -85,13 +84,3 @@ def test_gaps_and_slow_looks_are_counted(tmp_path: Path) -> None:
     missing, slow = samples.notes()
     assert missing == "engine: 2 of 3 samples are missing, the last since answered 500"
     assert slow == "engine: 2 of 3 samples took longer than the interval, the longest 0.500 s"
-
-
-@pytest.mark.parametrize(("window", "expected"), [((0, 10), True), ((6, 10), False), ((50, 60), None)])
-def test_throttling_counts_inside_the_window_only(window: tuple[int, int], *, expected: bool | None) -> None:
-    telemetry = Telemetry((series("device_throttled", [(1, 0.0), (5, 1.0), (9, 0.0)]),), 0.2)
-    assert was_throttled(telemetry, start_ns=window[0], end_ns=window[1]) is expected
-
-
-def test_without_a_device_throttling_is_unknown() -> None:
-    assert was_throttled(Telemetry((), 0.2), start_ns=0, end_ns=1) is None
