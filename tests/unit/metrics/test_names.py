@@ -86,7 +86,7 @@ def test_the_measurements_names_and_types_are_those_published() -> None:
     assert _without_prose(measurement_schema()) == golden
 
 
-def _without_prose(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _without_prose(schema: Any) -> Any:
     """Leave names, types and requirements, since wording may change without a new version."""
     if isinstance(schema, list):
         return [_without_prose(one) for one in schema]

@@ -129,7 +129,7 @@ def test_whatever_changes_the_measurement_changes_its_digest(change: dict[str, A
     assert _digest(**change) != _digest()
 
 
-def _digest(**changes: Any) -> str:  # noqa: ANN401 - one argument of any of the digest's types
+def _digest(**changes: Any) -> str:
     arguments: dict[str, Any] = {
         "trial_digest": "t",
         "load": OpenLoad(rate_rps=10.0),
