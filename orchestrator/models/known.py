@@ -51,10 +51,10 @@ def _hf_folder(target: Path, sources: Mapping[str, Path]) -> str:
 def derived_recipes() -> dict[str, Recipe]:
     """Return how everything is made that comes from the original GGUF."""
     return {
-        TOKENIZER: Recipe("tokenizer", _tokenizer, needs=(ORIGINAL,)),
+        TOKENIZER: Recipe("tokenizer", _tokenizer, needs=(ORIGINAL,), revision=2),
         "bf16": Recipe("bf16.gguf", partial(_gguf, precision="bf16"), needs=(ORIGINAL,)),
         "q8_0": Recipe("q8_0.gguf", partial(_gguf, precision="q8_0"), needs=(ORIGINAL,)),
-        "bf16-hf": Recipe("bf16-hf", _hf_folder, needs=(ORIGINAL, TOKENIZER)),
+        "bf16-hf": Recipe("bf16-hf", _hf_folder, needs=(ORIGINAL, TOKENIZER), revision=2),
     }
 
 

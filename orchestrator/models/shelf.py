@@ -25,13 +25,14 @@ logger = logging.getLogger(__name__)
 class Recipe:
     """How an artefact is made: `make(target, sources)` writes a file or folder and returns a note on how it was made.
 
-    `needs` names the artefacts that it reads, which `sources` holds by name; `sha256` is known beforehand or None.
+    `needs` names the artefacts that it reads, which `sources` holds by name. A higher `revision` makes anew what an
+    older recipe made.
     """
 
     file_name: str
     make: Callable[[Path, Mapping[str, Path]], str]
     needs: tuple[str, ...] = ()
-    sha256: str | None = None
+    revision: int = 1
 
 
 class Artefact(BaseModel):
@@ -41,6 +42,7 @@ class Artefact(BaseModel):
 
     steps: tuple[str, ...]
     files: dict[str, FileFact]
+    revision: int = 1
 
     @property
     def source(self) -> str:
@@ -71,7 +73,9 @@ class Shelf:
         if name in self._found:
             return self._found[name]
         artefact = self._manifest().artefacts.get(name)
-        if artefact is None or not all(self._is_intact(path, fact) for path, fact in artefact.files.items()):
+        if artefact is None or artefact.revision != self._recipes[name].revision:
+            return None
+        if not all(self._is_intact(path, fact) for path, fact in artefact.files.items()):
             return None
         self._found[name] = artefact
         return artefact
@@ -118,7 +122,9 @@ class Shelf:
         part = part_of(target)
         note = recipe.make(part, {need: self.path_of(need) for need in recipe.needs})
         publish(part, target)
-        artefact = Artefact(steps=tuple(dict.fromkeys([*steps, note])), files=self._facts(target))
+        artefact = Artefact(
+            steps=tuple(dict.fromkeys([*steps, note])), files=self._facts(target), revision=recipe.revision
+        )
         self._record(name, artefact)
         return artefact
 

@@ -1,6 +1,11 @@
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,6 +124,43 @@ def test_an_unreadable_manifest_costs_a_new_making_only(kitchen: Kitchen, tmp_pa
     (tmp_path / MANIFEST).write_text(content)
     Shelf(tmp_path, kitchen.recipes).obtain(["flour"])
     assert kitchen.made == ["flour", "flour"]
+
+
+def test_what_an_older_recipe_made_is_made_anew(kitchen: Kitchen, tmp_path: Path) -> None:
+    Shelf(tmp_path, kitchen.recipes).obtain(["flour", "cake"])
+    newer = {**kitchen.recipes, "cake": replace(kitchen.recipes["cake"], revision=2)}
+    for _ in range(2):
+        Shelf(tmp_path, newer).obtain(["flour", "cake"])
+    assert kitchen.made == ["flour", "cake", "cake"]
+
+
+def test_two_makers_at_once_make_each_thing_once(kitchen: Kitchen, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(Shelf(tmp_path, kitchen.recipes).obtain, ["bread", "cake"]) for _ in range(4)]
+        assert len({str(one.result()) for one in found}) == 1
+    assert sorted(kitchen.made) == ["bread", "cake", "flour"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from orchestrator.models.shelf import Recipe, Shelf
+
+def half(target, sources):
+    target.write_text("fl")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Shelf(Path(sys.argv[1]), {"flour": Recipe("flour.txt", half)}).obtain(["flour"])
+"""
+
+
+def test_a_maker_that_is_killed_leaves_nothing_that_counts_and_no_lock(kitchen: Kitchen, tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name for path in tmp_path.glob(".part-*")] == [".part-flour.txt"]
+    Shelf(tmp_path, kitchen.recipes).obtain(["flour"])
+    assert (tmp_path / "flour.txt").read_text() == "flour"
+    assert list(tmp_path.glob(".part-*")) == []
 
 
 def test_a_folder_that_cannot_be_made_is_said_plainly(kitchen: Kitchen, tmp_path: Path) -> None:
