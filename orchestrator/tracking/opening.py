@@ -27,7 +27,7 @@ def tracking_uri(store: Store, asked: str | None = None, *, environ: Mapping[str
 
     None where the store is not local: a database cannot live there, so operations wait until a tracker is named.
     """
-    chosen = asked or environ.get(TRACKING_URI)
+    chosen = asked or environ.get(TRACKING_URI) or None
     if chosen is not None or store.root is None:
         return chosen
     return f"sqlite:///{store.root / 'mlflow.db'}"
