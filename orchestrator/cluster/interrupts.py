@@ -38,6 +38,7 @@ def no_interrupt() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    signal.alarm(0)  # Ray's handler of SIGTERM sets one, which aborts the process three seconds later
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

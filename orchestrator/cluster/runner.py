@@ -75,7 +75,7 @@ class RayRunner:
         trainable = tune.with_parameters(TrialTrainable, job=replace(job, past=()), desk=desk, capacity=capacity)
         # A trial takes no CPU that engines could want, and runs where its folder is: on the driver's node.
         bundle = {names.node_resource(serve_control.here()["Resources"]): SLIVER}
-        with tempfile.TemporaryDirectory(prefix="seatrial-tune-") as storage:
+        with tempfile.TemporaryDirectory(prefix="tune-", dir=serve_control.session_folder()) as storage:
             tune.run(
                 trainable,
                 name=job.study_id,

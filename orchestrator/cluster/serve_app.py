@@ -6,9 +6,8 @@ The engine starts when the trial orders it, never by itself: a replica that Serv
 import asyncio
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import ray
 from ray import serve
 from starlette.requests import Request
@@ -22,6 +21,9 @@ from orchestrator.deploy.local import LocalDeployer
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.deployment import StopReport
 from orchestrator.domain.placement import PlacementPlan
+
+if TYPE_CHECKING:
+    import aiohttp
 
 DEPLOYMENT = "engine"
 HEALTH_CHECK_PERIOD_S = 2.0
@@ -63,8 +65,7 @@ class EngineReplica:
         if self._deployment is None:
             return Response("this replica holds no engine", status_code=503)
         if self._session is None:
-            unlimited = aiohttp.TCPConnector(limit=0)
-            self._session = aiohttp.ClientSession(connector=unlimited, timeout=aiohttp.ClientTimeout(total=None))
+            self._session = _open_session()
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
         query = f"?{request.url.query}" if request.url.query else ""
         answer = await self._session.request(
@@ -110,11 +111,17 @@ class EngineReplica:
         return Sighting(os.getpid(), None)
 
 
+def _open_session() -> "aiohttp.ClientSession":
+    import aiohttp  # noqa: PLC0415 - a tenth of a replica's start, and only via: serve needs it
+
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None))
+
+
 def _forwarded(headers: Any) -> dict[str, str]:  # noqa: ANN401 - Starlette's and aiohttp's mappings
     return {name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED}
 
 
-async def _chunks(answer: aiohttp.ClientResponse) -> Any:  # noqa: ANN401 - an async generator of bytes
+async def _chunks(answer: "aiohttp.ClientResponse") -> Any:  # noqa: ANN401 - an async generator of bytes
     async with answer:
         async for chunk in answer.content.iter_any():
             yield chunk

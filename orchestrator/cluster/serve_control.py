@@ -124,6 +124,12 @@ def free_resources() -> dict[str, float]:
     return found
 
 
+def session_folder() -> str:
+    """Return Ray's own folder on this node, which goes away with a Ray that we started, however it ends."""
+    node: Any = ray._private.worker._global_node  # noqa: SLF001 - no public call
+    return str(node.get_session_dir_path())
+
+
 def dead_jobs() -> frozenset[str]:
     """Return the ids of the cluster's Ray jobs whose drivers have ended."""
     table = ray._private.state.jobs()  # type: ignore[no-untyped-call]  # noqa: SLF001 - the public list needs the dashboard

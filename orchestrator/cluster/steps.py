@@ -61,6 +61,8 @@ class TrialSteps:
         return self._run.close()
 
     def _advance(self) -> Report:
+        if len(self._measurements) == len(self._loads):
+            return self._end(Completed(tuple(self._measurements), score(self._measurements, self._study)))
         match self._counter.directive():
             case Directive.STOP:
                 return Interrupted(self.close())
@@ -70,11 +72,9 @@ class TrialSteps:
                 return self._go_on()
 
     def _go_on(self) -> Report:
-        index = len(self._measurements)
-        if index == len(self._loads):
-            return self._end(Completed(tuple(self._measurements), score(self._measurements, self._study)))
         if not self._is_open:
             return self._open()
+        index = len(self._measurements)
         self._measurements.append(self._run.measure(self._loads[index]))
         return Measured(index, self._measurements[-1], self._run.replay_s)
 
