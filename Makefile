@@ -28,7 +28,7 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/seatrial models fetch smollm2-135m
+	$(BIN)/seatrial models fetch smollm2-135m --variant q8_0
 	$(BIN)/seatrial run demo --store $(STORE)
 	@echo "Look at it: make ui"
 

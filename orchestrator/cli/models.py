@@ -20,11 +20,14 @@ def models() -> None:
 def fetch_model(
     name: Annotated[str, typer.Argument(help="A known model such as smollm2-135m, or hf://organisation/name.")],
     *,
+    variant: Annotated[
+        list[str] | None, typer.Option("--variant", help="Make only this one; may be repeated. Left out: all.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Fetch a model's weights, check them, make the variants; what is there already is kept."""
     say(f"fetching {name} (what is there already is kept)")
-    variants = fetch(name).variants
+    variants = fetch(name, variants=variant).variants
     if json:
         emit_json([ref.model_dump(mode="json") for ref in variants])
         return
