@@ -29,6 +29,7 @@ from orchestrator.tracking.store import Store
 
 RUN_TAG = "seatrial.run"
 _PARENT_TAG = "mlflow.parentRunId"
+CURVES_FIRST = {"mlflow.experimentKind": "custom_model_development"}  # its page opens on runs and charts
 _METRICS_PER_CALL = 1000
 _PAIRS_PER_CALL = 100
 _REFUSALS = frozenset(
@@ -139,7 +140,9 @@ class MlflowSink:
         if name not in self._experiments:
             found = self._client.get_experiment_by_name(name)
             known = found.experiment_id if found is not None else None
-            self._experiments[name] = known or self._client.create_experiment(name, self._artifact_location(name))
+            self._experiments[name] = known or self._client.create_experiment(
+                name, self._artifact_location(name), tags=CURVES_FIRST
+            )
         return self._experiments[name]
 
     def _artifact_location(self, name: str) -> str | None:

@@ -18,6 +18,7 @@ from orchestrator.replay.server import reset_cache
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.files import write_telemetry
 from orchestrator.trials.traffic import Target, Traffic, offer, traffic_for
+from workloads.schedule_file import write_schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
     telemetry = collector.snapshot()
     folder = site.folder / f"load-{load.step}"
     folder.mkdir(parents=True, exist_ok=True)
+    write_schedule(traffic.schedule, folder / "schedule.parquet")
     write_records(log, folder / "requests.parquet")
     write_telemetry(telemetry, site.folder / "telemetry.parquet")
     return summarise(log, _facts(site, traffic, started_at), slo=study.slo, telemetry=telemetry)

@@ -1,0 +1,37 @@
+"""A written schedule holds what was sent and says where it came from."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from workloads.schedule import build_closed_schedule, build_open_schedule
+from workloads.schedule_file import read_facts, write_schedule
+from workloads.workload import Workload
+
+
+def test_an_open_schedule_is_written_whole(tmp_path: Path) -> None:
+    schedule = build_open_schedule(Workload(), rate_rps=5, duration_s=20)
+    write_schedule(schedule, tmp_path / "schedule.parquet")
+    table = pq.read_table(tmp_path / "schedule.parquet")
+    assert np.array_equal(table["intended_ns"].to_numpy(), schedule.intended_ns)
+    assert np.array_equal(table["input_tokens"].to_numpy(), schedule.input_tokens)
+    assert np.array_equal(table["output_tokens"].to_numpy(), schedule.output_tokens)
+    facts = read_facts(tmp_path / "schedule.parquet")
+    assert facts["digest"] == schedule.digest
+    assert facts["duration_s"] == 20
+
+
+def test_a_closed_schedule_has_no_times(tmp_path: Path) -> None:
+    write_schedule(build_closed_schedule(Workload(), num_requests=7), tmp_path / "schedule.parquet")
+    table = pq.read_table(tmp_path / "schedule.parquet")
+    assert table.num_rows == table["intended_ns"].null_count == 7
+
+
+def test_shared_blocks_are_kept_by_row(tmp_path: Path) -> None:
+    schedule = build_open_schedule(Workload(), rate_rps=5, duration_s=20)
+    write_schedule(schedule, tmp_path / "schedule.parquet")
+    table = pq.read_table(tmp_path / "schedule.parquet")
+    assert ("block_ids" in table.column_names) == (schedule.blocks is not None)
+    if schedule.blocks is not None:
+        assert sum(map(len, table["block_ids"].to_pylist())) == len(schedule.blocks.values)
