@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from orchestrator.cluster.jobs import inside_job, job_working_dir
 from orchestrator.domain.clock import NS_PER_S
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.measurement import Measurement
@@ -26,8 +27,6 @@ def check_store(url: str) -> None:
     Raises:
         InputError: says what to give instead.
     """
-    from orchestrator.cluster.jobs import inside_job, job_working_dir  # noqa: PLC0415 - Ray takes seconds to import
-
     if "://" in url and urlsplit(url).scheme != "file":
         return
     path = Path(urlsplit(url).path if "://" in url else url).resolve()

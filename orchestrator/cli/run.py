@@ -12,6 +12,7 @@ from orchestrator.cli.output import emit_json, emit_text, say
 from orchestrator.cli.progress import ProgressTable
 from orchestrator.cli.recording import attachments_of, check_store, trial_folder
 from orchestrator.cli.runners import choose_runner
+from orchestrator.cluster.jobs import submission_id
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.study import StudySpec
 from orchestrator.models import resolve
@@ -96,6 +97,7 @@ def _open(
         attachments=attachments_of(place, study_id, slo=spec.slo),
         uri=tracking_uri(place, uri),
         resume=resume,
+        job=submission_id(),
     )
 
 

@@ -1,0 +1,91 @@
+"""A Ray head of its own for tests: `ray start --head --block` with its own home, token, folder and ports."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.cluster.guard import end
+from orchestrator.deploy.ports import free_ports
+from orchestrator.deploy.supervisor import descendants
+
+ROOT = Path(__file__).parents[2]
+RAY = Path(sys.executable).with_name("ray")
+READY_TIMEOUT_S = 90.0
+
+
+@dataclass(frozen=True)
+class Head:
+    """A running head: what a client must have in its environment, and where its dashboard takes jobs."""
+
+    environ: dict[str, str]
+    address: str
+    dashboard: str
+    folder: Path
+
+    def ray(self, *arguments: str, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
+        """Run Ray's own command as a client of this head."""
+        environ = {**self.environ, "RAY_ADDRESS": self.dashboard}
+        return subprocess.run(
+            [str(RAY), *arguments], env=environ, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+
+
+@contextmanager
+def ray_head(*, cpus: int = 4) -> Iterator[Head]:
+    """Start a head with token authentication and end every process of it by its pid."""
+    with tempfile.TemporaryDirectory(prefix="head-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        environ = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+        environ |= {"HOME": name, "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+        subprocess.run([str(RAY), "get-auth-token", "--generate"], env=environ, check=True, capture_output=True)
+        process, ports = _start(folder, environ, cpus)
+        try:
+            _await_ready(process, folder, environ, ports["dashboard"])
+            address = (folder / "ray" / "ray_current_cluster").read_text(encoding="utf-8").strip()
+            yield Head(environ, address, f"http://127.0.0.1:{ports['dashboard']}", folder)
+        finally:
+            known = descendants(process.pid)
+            process.terminate()
+            left = end(known, grace_s=5.0)
+            process.wait(30)
+            assert left == []
+
+
+def _start(folder: Path, environ: dict[str, str], cpus: int) -> tuple[subprocess.Popen[bytes], dict[str, int]]:
+    ports = free_ports(["gcs", "dashboard", "client", "agent", "metrics"])
+    command = [
+        str(RAY), "start", "--head", "--block",
+        f"--num-cpus={cpus}",
+        f"--temp-dir={folder / 'ray'}",
+        f"--port={ports['gcs']}",
+        f"--ray-client-server-port={ports['client']}",
+        f"--dashboard-agent-listen-port={ports['agent']}",
+        f"--metrics-export-port={ports['metrics']}",
+        f"--dashboard-port={ports['dashboard']}",
+        "--dashboard-host=127.0.0.1",
+        "--include-dashboard=true",
+        f"--object-store-memory={128 * 2**20}",
+    ]  # fmt: skip
+    log = (folder / "head.log").open("wb")
+    with log:
+        return subprocess.Popen(command, env=environ, cwd=folder, stdout=log, stderr=log), ports
+
+
+def _await_ready(process: subprocess.Popen[bytes], folder: Path, environ: dict[str, str], port: int) -> None:
+    give_up_at = time.monotonic() + READY_TIMEOUT_S
+    probe = {**environ, "RAY_ADDRESS": f"http://127.0.0.1:{port}"}
+    address = folder / "ray" / "ray_current_cluster"
+    while (
+        subprocess.run([str(RAY), "job", "list"], env=probe, capture_output=True, check=False).returncode
+        or not address.exists()
+    ):
+        said = (folder / "head.log").read_text(encoding="utf-8", errors="replace")
+        assert process.poll() is None, said
+        assert time.monotonic() < give_up_at, said
+        time.sleep(0.5)
