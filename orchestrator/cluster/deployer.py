@@ -3,8 +3,8 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from adapters.protocol import Violation
 from orchestrator.cluster import names, serve_control
 from orchestrator.cluster.orders import RENEW_EVERY_S, Started, StartOrder, Trouble
 from orchestrator.cluster.placement import find_misfit, pin
+from orchestrator.cluster.prestart import prestart_worker
 from orchestrator.cluster.serve_app import engine_app
 from orchestrator.deploy.leftovers import await_end
 from orchestrator.deploy.supervisor import Process, identify
@@ -81,6 +82,7 @@ class RayDeployment:
     def _stop(self) -> StopReport:
         began_ns = self.clock.now_ns()
         self.stop_renewing()
+        prestart_worker()  # for the next trial's replica; nothing is measured while an engine stops
         try:
             engine = self.handle.stop.remote().result(timeout_s=STOP_TIMEOUT_S)
         except _GONE:
@@ -106,9 +108,13 @@ class RayDeployment:
 
 @dataclass(frozen=True, slots=True)
 class RayDeployer:
-    """Starts engines through Serve, for requests that come from this node: loopback reaches no other one."""
+    """Starts engines through Serve, for requests that come from this node: loopback reaches no other one.
+
+    `runtime_env` is the Ray job's: what makes our own code importable on other nodes.
+    """
 
     clock: Clock
+    runtime_env: Mapping[str, Any] = field(default_factory=dict)
     place_timeout_s: float = PLACE_TIMEOUT_S
 
     def deploy(self, request: DeployRequest) -> RayDeployment:
@@ -124,7 +130,7 @@ class RayDeployer:
         route = f"/{app}" if request.via == "serve" else None
         asked_ns = self.clock.now_ns()
         try:
-            handle = serve_control.run_app(engine_app(plan), name=app, route_prefix=route)
+            handle = serve_control.run_app(engine_app(plan, self.runtime_env), name=app, route_prefix=route)
             started = self._await_start(app, handle, StartOrder.of(request), plan=plan)
             place_s = (self.clock.now_ns() - asked_ns) / NS_PER_S - started.times.token_s
             return self._deployment(app, handle, started, via=request.via, place_s=place_s)

@@ -38,8 +38,8 @@ class StartOrder:
             config=request.config.model_dump(exclude_unset=True),
             model=request.model,
             placement=request.placement,
-            folder=request.folder,
-            interpreter=request.interpreter,
+            folder=request.folder.absolute(),
+            interpreter=_findable(request.interpreter),
             cpus=request.cpus,
             ready_timeout_s=request.ready_timeout_s,
         )
@@ -58,6 +58,11 @@ class StartOrder:
             cpus=self.cpus,
             ready_timeout_s=self.ready_timeout_s,
         )
+
+
+def _findable(program: Path) -> Path:
+    """Return a path that means the same in any folder; a bare name is looked up on PATH as it is."""
+    return program if len(program.parts) == 1 else program.absolute()
 
 
 @dataclass(frozen=True, slots=True)

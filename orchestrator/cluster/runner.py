@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -19,7 +20,7 @@ from orchestrator.cluster.placement import SLIVER
 from orchestrator.cluster.reports import METRIC
 from orchestrator.cluster.roster import Roster
 from orchestrator.cluster.searcher import RosterCallback, RosterSearcher
-from orchestrator.cluster.trainable import TrialTrainable
+from orchestrator.cluster.trainable import Site, TrialTrainable
 from orchestrator.deploy.leftovers import sweep
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.errors import DeploymentError
@@ -72,7 +73,9 @@ class RayRunner:
         return min(total, job.study.budget.max_devices)
 
     def _tune(self, job: SearchJob, roster: Roster, desk: Any, *, capacity: int) -> None:  # noqa: ANN401
-        trainable = tune.with_parameters(TrialTrainable, job=replace(job, past=()), desk=desk, capacity=capacity)
+        runtime_env = dict(ray.get_runtime_context().runtime_env)
+        site = Site(replace(job, past=()), desk, capacity, Path.cwd(), runtime_env)
+        trainable = tune.with_parameters(TrialTrainable, site=site)
         # A trial takes no CPU that engines could want, and runs where its folder is: on the driver's node.
         bundle = {names.node_resource(serve_control.here()["Resources"]): SLIVER}
         with tempfile.TemporaryDirectory(prefix="tune-", dir=serve_control.session_folder()) as storage:

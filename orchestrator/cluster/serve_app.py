@@ -6,6 +6,7 @@ The engine starts when the trial orders it, never by itself: a replica that Serv
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import ray
@@ -127,8 +128,14 @@ async def _chunks(answer: "aiohttp.ClientResponse") -> Any:  # noqa: ANN401 - an
             yield chunk
 
 
-def engine_app(plan: PlacementPlan) -> serve.Application:
-    """Describe the application of one trial: one replica in the plan's placement group."""
+def engine_app(plan: PlacementPlan, runtime_env: Mapping[str, Any]) -> serve.Application:
+    """Describe the application of one trial: one replica in the plan's placement group.
+
+    `runtime_env` is the Ray job's. Left out, Serve would take that of the trial's actor, to which Tune adds variables,
+    cloud credentials among them, and for which no worker can be started ahead.
+    """
+    options = serve_options(plan)
+    options["ray_actor_options"]["runtime_env"] = dict(runtime_env)
     deployment = serve.deployment(
         name=DEPLOYMENT,
         num_replicas=1,
@@ -137,6 +144,6 @@ def engine_app(plan: PlacementPlan) -> serve.Application:
         graceful_shutdown_wait_loop_s=0.05,
         graceful_shutdown_timeout_s=5.0,
         logging_config={"enable_access_log": False, "log_level": "WARNING"},
-        **serve_options(plan),
+        **options,
     )
     return deployment(EngineReplica).bind()

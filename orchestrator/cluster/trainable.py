@@ -1,7 +1,10 @@
 """The Tune trainable of one trial: a step is the deployment, then one load, then the end. Thin over `TrialSteps`."""
 
 import logging
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -52,14 +55,26 @@ class DeskCounter:
         return directive
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all trials of a search share: the desk lends `capacity` devices; the rest is the driver's own."""
+
+    job: SearchJob
+    desk: Any
+    capacity: int
+    cwd: Path
+    runtime_env: Mapping[str, Any]
+
+
 class TrialTrainable(tune.Trainable):
     """Runs trials one after the other in one actor; Tune hands it the next when the last one's engine is down."""
 
-    def setup(self, config: dict[str, Any], job: SearchJob, desk: Any, capacity: int) -> None:  # type: ignore[override]  # noqa: ANN401 - tune.with_parameters adds the rest; Ray types no actor handle
+    def setup(self, config: dict[str, Any], site: Site) -> None:  # type: ignore[override]  # by tune.with_parameters
         """Take the first trial; nothing is deployed yet."""
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self._niceness = worker_process.level()
-        self._job, self._desk, self._capacity = job, desk, capacity
+        os.chdir(site.cwd)  # relative paths of a study mean the driver's folder
+        self._site = site
         self._take(config)
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -81,11 +96,11 @@ class TrialTrainable(tune.Trainable):
 
     def _take(self, config: dict[str, Any]) -> None:
         ticket = Ticket.model_validate_json(config[TICKET])
-        ray.get(self._desk.enter.remote(self.trial_id, ray.get_runtime_context().current_actor))
+        ray.get(self._site.desk.enter.remote(self.trial_id, ray.get_runtime_context().current_actor))
         self._steps = self._walk(ticket)
 
     def _walk(self, ticket: Ticket) -> TrialSteps:
-        job, trial, clock = self._job, ticket.trial, SystemClock()
+        job, trial, clock = self._site.job, ticket.trial, SystemClock()
         adapter = registry.get(trial.engine)
         known = {one.step: one for one in ticket.known}
         config = adapter.config_type.model_validate(trial.config)
@@ -96,7 +111,7 @@ class TrialTrainable(tune.Trainable):
             job.study,
             model=job.model,
             adapter=adapter,
-            deployer=RayDeployer(clock),
+            deployer=RayDeployer(clock, self._site.runtime_env),
             clock=clock,
             folder=job.folder / trial.trial_id,
             interpreter=job.interpreter,
@@ -105,6 +120,6 @@ class TrialTrainable(tune.Trainable):
         return TrialSteps(
             run,
             job.study,
-            counter=DeskCounter(self._desk, self.trial_id, plan, self._capacity, misfit),
+            counter=DeskCounter(self._site.desk, self.trial_id, plan, self._site.capacity, misfit),
             known=frozenset(known),
         )

@@ -1,4 +1,4 @@
-"""Ray for the tests of this folder, and its imports: Ray warns of its own age while it is imported, which is not ours."""
+"""Ray for the tests of this folder. Ray warns of its own code while it is imported, which is not ours to mend."""
 
 import os
 import warnings
@@ -18,7 +18,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let Ray warn in tests that start it: our own warnings still fail."""
     for item in items:
         if "tests/cluster" in item.path.as_posix():
-            for kind in ("DeprecationWarning", "FutureWarning", "ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+            for kind in (
+                "DeprecationWarning",
+                "FutureWarning",
+                "ResourceWarning",
+                "pytest.PytestUnraisableExceptionWarning",
+            ):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{kind}"))
 
 

@@ -41,8 +41,9 @@ def ray_head(*, cpus: int = 4) -> Iterator[Head]:
     """Start a head with token authentication and end every process of it by its pid."""
     with tempfile.TemporaryDirectory(prefix="head-", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        environ = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
-        environ |= {"HOME": name, "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+        # Our own package has set variables for Ray here; a cluster of somebody else's has none of them.
+        environ = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "TUNE_"))}
+        environ |= {"HOME": name, "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
         subprocess.run([str(RAY), "get-auth-token", "--generate"], env=environ, check=True, capture_output=True)
         process, ports = _start(folder, environ, cpus)
         try:
@@ -50,10 +51,9 @@ def ray_head(*, cpus: int = 4) -> Iterator[Head]:
             address = (folder / "ray" / "ray_current_cluster").read_text(encoding="utf-8").strip()
             yield Head(environ, address, f"http://127.0.0.1:{ports['dashboard']}", folder)
         finally:
-            known = descendants(process.pid)
-            process.terminate()
-            left = end(known, grace_s=5.0)
-            process.wait(30)
+            left = end(descendants(process.pid), grace_s=5.0)
+            process.kill()
+            process.wait()
             assert left == []
 
 

@@ -1,4 +1,4 @@
-"""Small searches on the simulated engine, and a driver that runs one as a program of its own: `python -m` with a folder.
+"""Small searches on the simulated engine, and a driver that runs one as a program of its own.
 
 Its events go to stderr, one a line, since stdout belongs to the artefact.
 """
@@ -101,7 +101,8 @@ class Spoken(Events):
 
     def tell(self, line: str) -> None:
         super().tell(line)
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def main() -> None:

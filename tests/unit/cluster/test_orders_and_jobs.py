@@ -31,7 +31,7 @@ def test_an_order_carries_the_request_by_names_and_set_flags() -> None:
         via="serve",
         cpus=(0,),
     )
-    order = pickle.loads(pickle.dumps(StartOrder.of(request)))
+    order = pickle.loads(pickle.dumps(StartOrder.of(request)))  # noqa: S301 - our own bytes
     assert order.config == {"max_running": 2}
     again = order.request()
     assert again.config == request.config
@@ -43,7 +43,7 @@ def test_an_order_carries_the_request_by_names_and_set_flags() -> None:
 
 def test_a_deployment_error_crosses_processes_whole() -> None:
     error = DeploymentError("no room", kind=StartFailure.OUT_OF_MEMORY, log_tail="the end")
-    again = pickle.loads(pickle.dumps(Trouble.of(error))).error()
+    again = pickle.loads(pickle.dumps(Trouble.of(error))).error()  # noqa: S301 - our own bytes
     assert (again.message, again.kind, again.log_tail) == ("no room", StartFailure.OUT_OF_MEMORY, "the end")
     assert Trouble.of(KeyError("x")).message == "KeyError: 'x'"
 

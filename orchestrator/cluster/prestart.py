@@ -1,0 +1,37 @@
+"""Has Ray start a worker process before one is asked for: it comes up while an engine stops, not after.
+
+The only file that speaks to a raylet itself. Ray offers this call to its own core alone; where it fails, a worker is
+started when it is needed, as ever.
+"""
+
+import logging
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]  # comes with Ray
+from ray._private.grpc_utils import init_grpc_channel
+from ray.core.generated import common_pb2, node_manager_pb2, node_manager_pb2_grpc
+
+from orchestrator.cluster import serve_control
+
+KEEP_ALIVE_S = 60
+TIMEOUT_S = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+def prestart_worker() -> None:
+    """Have this node's raylet start one worker that any actor may take; returns before it is up."""
+    node = serve_control.here()
+    channel = init_grpc_channel(f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}")
+    messages: Any = node_manager_pb2  # generated code without types
+    python: Any = common_pb2
+    service: Any = node_manager_pb2_grpc
+    request = messages.PrestartWorkersRequest(
+        language=python.PYTHON, num_workers=1, keep_alive_duration_secs=KEEP_ALIVE_S
+    )
+    try:
+        service.NodeManagerServiceStub(channel).PrestartWorkers(request, timeout=TIMEOUT_S)
+    except grpc.RpcError:
+        logger.debug("the raylet does not start workers ahead", exc_info=True)
+    finally:
+        channel.close()
