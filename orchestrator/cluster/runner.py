@@ -46,7 +46,8 @@ class RayRunner:
         """
         capacity = self._capacity(job)
         space = load_space(job.choice.name).restricted(job.choice.search)
-        proposer = Proposer(space, sampler=job.study.search.sampler, seed=job.study.seed)
+        search = job.study.search
+        proposer = Proposer(space, sampler=search.sampler, seed=job.study.seed, prune_after=search.prune_after)
         roster = Roster(job, proposer, observer, clock=self._clock, max_live=capacity)
         desk = open_desk(capacity)
         try:

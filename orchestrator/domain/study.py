@@ -70,6 +70,7 @@ class SearchSpec(_Frozen):
     sampler: Literal["tpe", "random"] = "tpe"
     objective: Literal["goodput_rps", "output_tokens_per_s", "requests_per_s"] = "goodput_rps"
     prune: bool = Field(default=True, description="stop a trial at a load where it is clearly behind")
+    prune_after: int = Field(default=4, ge=1, description="trials measured at a load before one is stopped there")
 
 
 class Budget(_Frozen):

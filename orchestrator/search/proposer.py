@@ -15,7 +15,7 @@ from optuna.trial import TrialState
 
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, TrialOutcome
 from orchestrator.search.distributions import distributions, grid, to_assignment, to_params
-from orchestrator.search.pruning import is_behind
+from orchestrator.search.pruning import MIN_OTHERS, is_behind
 from search_spaces import Assignment, SearchSpace
 from workloads.digest import canonical_json, digest_bytes
 
@@ -38,10 +38,14 @@ class Proposal(NamedTuple):
 
 
 class Proposer:
-    """Proposes each configuration of a space once, defaults first, and learns from how trials ended."""
+    """Proposes each configuration of a space once, defaults first, and learns from how trials ended.
 
-    def __init__(self, space: SearchSpace, *, sampler: SamplerName, seed: int) -> None:
+    `prune_after` trials must have been measured at a load before one is stopped there.
+    """
+
+    def __init__(self, space: SearchSpace, *, sampler: SamplerName, seed: int, prune_after: int = MIN_OTHERS) -> None:
         self._space = space
+        self._prune_after = prune_after
         self._sampler_name = sampler
         self._seed = seed
         self._distributions = distributions(space)
@@ -100,7 +104,7 @@ class Proposer:
         """
         self.note(number, step_index, value)
         others = [one for other, one in self._values[step_index].items() if other != number]
-        return number != DEFAULTS and is_behind(value, others)
+        return number != DEFAULTS and is_behind(value, others, min_others=self._prune_after)
 
     def note(self, number: int, step_index: int, value: float) -> None:
         """Note what a trial reached at a load without judging it, as for trials of an earlier run.

@@ -21,7 +21,8 @@ class LocalRunner:
     def run(self, job: SearchJob, observer: Observer) -> None:
         """Run until trials or minutes are spent, or the space is exhausted."""
         space = load_space(job.choice.name).restricted(job.choice.search)
-        proposer = Proposer(space, sampler=job.study.search.sampler, seed=job.study.seed)
+        search = job.study.search
+        proposer = Proposer(space, sampler=search.sampler, seed=job.study.seed, prune_after=search.prune_after)
         for past in job.past:
             proposer.recall(past.trial.assignment, past.outcome, number=past.trial.number)
         past_by_number = {past.trial.number: past for past in job.past}
