@@ -1,5 +1,4 @@
 """Builders of domain values for tests of record and report: plausible figures, every field set on purpose."""
-# ruff: noqa: ANN401 - a change is a value of whichever field it names
 
 from typing import Any
 

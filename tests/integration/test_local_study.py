@@ -48,7 +48,7 @@ class Notebook:
         self.endings[trial.trial_id] = (outcome, times)
 
 
-def run(folder: Path, *, past: tuple[PastTrial, ...] = (), **changes: Any) -> Notebook:  # noqa: ANN401 - any key of a study
+def run(folder: Path, *, past: tuple[PastTrial, ...] = (), **changes: Any) -> Notebook:
     study = parse_study(
         {
             "name": "local",
