@@ -22,10 +22,11 @@ def measurement_text(measurement: Measurement) -> str:
 def _load(one: Measurement) -> list[str]:
     offered = f"{one.users} users" if one.offered_rps is None else f"{one.offered_rps:g} requests/s"
     failures = ", ".join(f"{kind.value} {count}" for kind, count in one.failures.items()) or "none"
+    counts = f"{one.num_issued} issued, {one.num_completed} completed, {one.num_failed} failed"
     return [
         f"offered {offered}, achieved {one.achieved_rps:.4g} requests/s over {one.window_s:.4g} s"
         + (" (SIMULATED)" if one.is_simulated else ""),
-        f"requests: {one.num_issued} issued, {one.num_completed} completed, {one.num_failed} failed; by kind: {failures}",
+        f"requests: {counts}; by kind: {failures}",
         f"throughput: {one.requests_per_s:.4g} requests/s, {one.output_tokens_per_s:.4g} output tokens/s",
         _slo(one),
     ]

@@ -49,7 +49,8 @@ def submit(head: Head, upload: Path, job: str, *arguments: str) -> None:
     runtime_env = json.dumps({"env_vars": {"PYTHONPATH": str(ROOT)}})
     done = head.ray(
         "job", "submit", "--no-wait", "--submission-id", job, "--working-dir", str(upload),
-        "--runtime-env-json", runtime_env, "--", sys.executable, "-m", "orchestrator.cli", "run", "study.yaml", *arguments,
+        "--runtime-env-json", runtime_env, "--", sys.executable, "-m", "orchestrator.cli",
+        "run", "study.yaml", *arguments,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
