@@ -22,8 +22,8 @@ setup: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip install --python $(BIN)/python --quiet -r requirements.lock || \
-	  $(BIN)/uv pip install --python $(BIN)/python --quiet --torch-backend cpu -r requirements.lock
+	$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode -r requirements.lock || \
+	  $(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --torch-backend cpu -r requirements.lock
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --editable .
 	touch $(STAMP)
 
