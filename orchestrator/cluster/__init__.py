@@ -10,6 +10,7 @@ _RAY_READS_WHEN_IMPORTED = {
     "RAY_AUTH_MODE": "token",  # Ray's services listen on the host's own address, on a laptop as well
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # Ray's 15 would slow client and engine down beside any other program
+    "RAY_preload_python_modules": "orchestrator.cluster.serve_app",  # idle workers have a replica's imports done
     "RAY_AIR_NEW_OUTPUT": "0",  # Tune's newer output prints to stdout, which belongs to the artefact
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # relative paths in a study mean the same in a trial
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # actors without devices keep their view of them

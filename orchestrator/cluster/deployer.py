@@ -15,7 +15,7 @@ from adapters.protocol import Violation
 from orchestrator.cluster import names, serve_control
 from orchestrator.cluster.orders import RENEW_EVERY_S, Started, StartOrder, Trouble
 from orchestrator.cluster.placement import find_misfit, pin
-from orchestrator.cluster.prestart import prestart_worker
+from orchestrator.cluster.prestart import prestart_workers
 from orchestrator.cluster.serve_app import engine_app
 from orchestrator.deploy.leftovers import await_end
 from orchestrator.deploy.supervisor import Process, identify
@@ -82,7 +82,7 @@ class RayDeployment:
     def _stop(self) -> StopReport:
         began_ns = self.clock.now_ns()
         self.stop_renewing()
-        prestart_worker()  # for the next trial's replica; nothing is measured while an engine stops
+        prestart_workers(1)  # for the trial after the next; nothing is measured while an engine stops
         try:
             engine = self.handle.stop.remote().result(timeout_s=STOP_TIMEOUT_S)
         except _GONE:

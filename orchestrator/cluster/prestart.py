@@ -1,7 +1,8 @@
-"""Has Ray start a worker process before one is asked for: it comes up while an engine stops, not after.
+"""Has Ray start worker processes before they are asked for: a replica's imports would be most of a trial's overhead.
 
-The only file that speaks to a raylet itself. Ray offers this call to its own core alone; where it fails, a worker is
-started when it is needed, as ever.
+A worker started while one engine stops imports beside the next engine's start and warm-up, and serves the trial after
+that. The only file that speaks to a raylet itself: Ray offers the call to its own core alone. Where it fails, workers
+start when they are needed, as ever.
 """
 
 import logging
@@ -19,15 +20,15 @@ TIMEOUT_S = 2.0
 logger = logging.getLogger(__name__)
 
 
-def prestart_worker() -> None:
-    """Have this node's raylet start one worker that any actor may take; returns before it is up."""
+def prestart_workers(count: int) -> None:
+    """Have this node's raylet start workers that any actor may take; returns before they are up."""
     node = serve_control.here()
     channel = init_grpc_channel(f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}")
     messages: Any = node_manager_pb2  # generated code without types
     python: Any = common_pb2
     service: Any = node_manager_pb2_grpc
     request = messages.PrestartWorkersRequest(
-        language=python.PYTHON, num_workers=1, keep_alive_duration_secs=KEEP_ALIVE_S
+        language=python.PYTHON, num_workers=count, keep_alive_duration_secs=KEEP_ALIVE_S
     )
     try:
         service.NodeManagerServiceStub(channel).PrestartWorkers(request, timeout=TIMEOUT_S)

@@ -17,6 +17,7 @@ from orchestrator.cluster.deployer import DELETE_TIMEOUT_S
 from orchestrator.cluster.desk import open_desk
 from orchestrator.cluster.interrupts import gentle_interrupt, no_interrupt
 from orchestrator.cluster.placement import SLIVER
+from orchestrator.cluster.prestart import prestart_workers
 from orchestrator.cluster.reports import METRIC
 from orchestrator.cluster.roster import Roster
 from orchestrator.cluster.searcher import RosterCallback, RosterSearcher
@@ -28,6 +29,7 @@ from orchestrator.domain.runner import Observer, SearchJob
 from orchestrator.search import Proposer
 from search_spaces import load_space
 
+AHEAD = 2  # one for the next replica, ready; one that becomes ready meanwhile
 EVERYTHING = sys.maxsize  # the searcher says when it is over
 
 
@@ -50,6 +52,7 @@ class RayRunner:
         proposer = Proposer(space, sampler=search.sampler, seed=job.study.seed, prune_after=search.prune_after)
         roster = Roster(job, proposer, observer, clock=self._clock, max_live=capacity)
         desk = open_desk(capacity)
+        prestart_workers(AHEAD)
         try:
             with gentle_interrupt(roster.stop), _quiet_tune(), contextlib.redirect_stdout(sys.stderr):
                 self._tune(job, roster, desk, capacity=capacity)
