@@ -57,21 +57,31 @@ class Collector:
         )
         self._samples = SampleFile(folder / SAMPLES_NAME, target_units(targets))
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
         self._early_end: int | None = None
 
     def start(self) -> None:
-        """Start sampling and return once every source was looked at.
+        """Start the sampler and return at once."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._process = self._spawn()
+
+    def await_ready(self) -> None:
+        """Return once every source was looked at.
 
         Raises:
-            MeasurementRefusedError: the sampler does not start; with what it said.
+            MeasurementRefusedError: the sampler was not started, or does not start; with what it said.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        process = self._spawn()
-        if not self._is_ready(process):
+        if self._is_ready:
+            return
+        process = self._process
+        if process is None:
+            raise MeasurementRefusedError("the telemetry sampler was not started; call start() first")
+        if not _says_ready(process):
+            self._process = None
             _end(process)
             said = (self._folder / LOG_NAME).read_text(encoding="utf-8", errors="replace").strip()
             raise MeasurementRefusedError(f"expected the telemetry sampler to be ready, seen: {said or 'nothing'}")
-        self._process = process
+        self._is_ready = True
 
     def snapshot(self) -> Telemetry:
         """Return everything sampled so far; sampling goes on."""
@@ -90,6 +100,7 @@ class Collector:
 
     def __enter__(self) -> Self:
         self.start()
+        self.await_ready()
         return self
 
     def __exit__(
@@ -109,12 +120,6 @@ class Collector:
             process.stdin.flush()
         return process
 
-    def _is_ready(self, process: subprocess.Popen[bytes]) -> bool:
-        if process.stdout is None:
-            return False
-        readable, _, _ = select.select([process.stdout], [], [], START_TIMEOUT_S)
-        return bool(readable) and bool(process.stdout.readline())
-
     def _notes(self) -> list[str]:
         notes = self._samples.notes()
         if self._order.metrics_url is None:
@@ -124,6 +129,13 @@ class Collector:
         if self._early_end is not None:
             notes.append(f"the sampler ended early with exit status {self._early_end}; later samples are missing")
         return notes
+
+
+def _says_ready(process: subprocess.Popen[bytes]) -> bool:
+    if process.stdout is None:
+        return False
+    readable, _, _ = select.select([process.stdout], [], [], START_TIMEOUT_S)
+    return bool(readable) and bool(process.stdout.readline())
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

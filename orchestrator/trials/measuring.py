@@ -39,13 +39,14 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
 
     Raises:
         DeploymentError: the engine is not, or no longer, the one that was started.
-        MeasurementRefusedError: the cache state that the study declares cannot be set on this engine.
+        MeasurementRefusedError: the cache state that the study declares cannot be set, or telemetry does not start.
     """
     study, deployment = site.study, site.deployment
     deployment.check_alive()
     _set_cache(site)
     target = Target(deployment.endpoint, site.adapter.capabilities, site.model.tokenizer_path)
     traffic = traffic_for(study.workload, load, study.window, target=target, salt=salt_for(study, load))
+    collector.await_ready()
     started_at = utc_now(site.clock)
     log = offer(
         traffic,

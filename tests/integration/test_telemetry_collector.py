@@ -127,8 +127,15 @@ def test_a_sampler_that_was_killed_is_told_of(tmp_path: Path) -> None:
 def test_a_sampler_that_cannot_start_says_why(tmp_path: Path) -> None:
     (tmp_path / "telemetry.jsonl").mkdir()
     collector = Collector(metrics_url=None, server_metrics={}, root_pid=None, folder=tmp_path)
+    collector.start()
     with pytest.raises(MeasurementRefusedError, match="Is a directory"):
-        collector.start()
+        collector.await_ready()
+
+
+def test_a_sampler_that_nobody_started_is_not_ready(tmp_path: Path) -> None:
+    collector = Collector(metrics_url=None, server_metrics={}, root_pid=None, folder=tmp_path)
+    with pytest.raises(MeasurementRefusedError, match="not started"):
+        collector.await_ready()
 
 
 def test_the_sampler_ends_with_a_killed_owner(tmp_path: Path) -> None:
