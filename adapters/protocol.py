@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Format = Literal["gguf", "hf", "none"]
+
 
 class EngineConfig(BaseModel):
     """An engine's settings: field names are the engine's own flags, only `tp` and `pp` are ours."""
@@ -40,7 +42,7 @@ class ModelRef(BaseModel):
 
     name: str
     variant: str
-    format: Literal["gguf", "hf", "none"]
+    format: Format
     path: Path
     tokenizer_path: Path | None = Field(description="a Hugging Face tokenizer.json, None where there is none")
     weights_precision: str
@@ -62,6 +64,11 @@ class Hardware:
     memory_bytes: int
     gpu_names: tuple[str, ...] = ()
     gpu_memory_bytes: tuple[int, ...] = ()
+
+    @property
+    def has_cuda(self) -> bool:
+        """Say whether there is a GPU at all."""
+        return bool(self.gpu_names)
 
 
 class Violation(NamedTuple):
@@ -88,7 +95,10 @@ class ServerMetric(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine's server can do; the client adapts to it and the record states it."""
+    """What an engine's server can do; the client adapts to it and the record states it.
+
+    `formats` are the formats of weights that it reads, the one it prefers first.
+    """
 
     streams: bool = True
     accepts_token_prompts: bool = True
@@ -98,17 +108,41 @@ class Capabilities:
     keeps_alive: bool = True
     sends_done: bool = True
     is_simulated: bool = False
+    formats: tuple[Format, ...] = ("hf",)
+    routes: tuple[Literal["completions", "chat"], ...] = ("completions", "chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One installable form of an engine: its distribution, the version that we pin, what must come along.
+
+    `lock` names the file of `adapters/environments/` in which every package is pinned, None where there is none.
+    `leave_out` are distributions that the engine asks for and that must not be installed.
+    """
+
+    distribution: str
+    version: str
+    needs: Literal["cpu", "cuda"]
+    requirements: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    lock: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where an engine runs: pinned requirements, what they are called here, what hardware they need."""
+    """Where an engine runs: its builds, the one for the plainest hardware first; none where it is part of ours.
 
-    extra: str | None
-    requirements: tuple[str, ...]
+    `module` is what the engine's interpreter must be able to import. `verified` lists the versions whose flags and
+    metrics were compared with what we know of them; others run, marked unverified. `is_tried` is False for an engine
+    that nobody has run with this adapter.
+    """
+
+    builds: tuple[Build, ...]
     module: str | None
     hardware: str
     licence: str
+    verified: tuple[str, ...] = ()
+    is_tried: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +151,8 @@ class LaunchPlan:
 
     `argv[0]` is a program, or the word `python`, for which the deployer puts the engine's interpreter. `ports`
     names every port that the engine opens. `executor` says how ranks start: `process` is one process tree on one
-    node, `ranks` is one process a bundle, `ray` is a Ray-native engine. `served_model` is the name requests must carry.
+    node, `ranks` is one process a bundle, `ray` is a Ray-native engine, for which `serve_llm` holds the arguments of
+    Serve's own `LLMConfig` instead of an argv. `served_model` is the name requests must carry.
     """
 
     argv: tuple[str, ...]
@@ -128,6 +163,7 @@ class LaunchPlan:
     metrics_path: str | None = "/metrics"
     dialect: Literal["openai"] = "openai"
     executor: Literal["process", "ranks", "ray"] = "process"
+    serve_llm: Mapping[str, Any] | None = None
 
 
 class EngineAdapter(Protocol):

@@ -9,6 +9,7 @@ from adapters.llamacpp.config import LlamaCppConfig
 from adapters.llamacpp.context import BLOCK, UNQUANTISED, allocated_tokens, kv_cache_bytes, slot_tokens
 from adapters.llamacpp.failures import classify
 from adapters.protocol import (
+    Build,
     Capabilities,
     EngineConfig,
     Environment,
@@ -47,13 +48,14 @@ class LlamaCppAdapter:
     capabilities: ClassVar[Capabilities] = Capabilities(
         output_length_control="ignore_eos",
         keeps_alive=False,  # it closes the connection after a streamed answer, in spite of its Keep-Alive header
+        formats=("gguf",),
     )
     environment: ClassVar[Environment] = Environment(
-        extra="llamacpp",
-        requirements=("xllamacpp==2026.10.11549",),
+        builds=(Build("xllamacpp", "2026.10.11549", needs="cpu", lock="llamacpp-cpu.lock"),),
         module="xllamacpp",
         hardware="any CPU; the wheel has builds for CUDA and others",
         licence="MIT",
+        verified=("2026.10.11549",),
     )
 
     def check(self, config: LlamaCppConfig, model: ModelRef, hardware: Hardware) -> list[Violation]:

@@ -48,11 +48,12 @@ class SimulatedAdapter:
     name: ClassVar[str] = "simulated"
     config_type: ClassVar[type[EngineConfig]] = SimulatedConfig
     capabilities: ClassVar[Capabilities] = Capabilities(
-        output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache", is_simulated=True
+        output_length_control="ignore_eos",
+        cache_reset_path="/reset_prefix_cache",
+        is_simulated=True,
+        formats=("none", "hf", "gguf"),
     )
-    environment: ClassVar[Environment] = Environment(
-        extra=None, requirements=(), module=None, hardware="any", licence="Apache-2.0"
-    )
+    environment: ClassVar[Environment] = Environment(builds=(), module=None, hardware="any", licence="Apache-2.0")
 
     def check(self, config: SimulatedConfig, model: ModelRef, hardware: Hardware) -> list[Violation]:  # noqa: ARG002 - the protocol's signature
         """List what no engine could do, or this one not; any model will do, also one without weights."""

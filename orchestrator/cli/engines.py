@@ -26,7 +26,7 @@ def facts_of(name: str) -> dict[str, Any]:
         "hardware": environment.hardware,
         "licence": environment.licence,
         "simulated": adapter.capabilities.is_simulated,
-        "to_install": None if is_installed else f"pip install 'seatrial[{environment.extra}]'",
+        "to_install": None if is_installed else f"seatrial engines install {name}",
     }
 
 

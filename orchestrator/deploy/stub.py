@@ -1,7 +1,6 @@
 """The adapter of the stub engine, so that a deployer can be tested without any real engine."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from adapters.protocol import (
@@ -15,26 +14,12 @@ from adapters.protocol import (
     StartFailure,
     Violation,
 )
+from adapters.samples import sample_model
 from orchestrator.deploy import stub_engine
 
 Behaviour = Literal["plain", "crash", "silent", "refuse", "stubborn", "grandchild", "unready"]
 
-STUB_MODEL = ModelRef(
-    name="stub",
-    variant="none",
-    format="none",
-    path=Path("stub"),
-    tokenizer_path=None,
-    weights_precision="none",
-    weights_sha256="0" * 64,
-    source="no weights: the stub engine streams fixed words",
-    context_tokens=1024,
-    num_layers=1,
-    num_heads=1,
-    num_kv_heads=1,
-    hidden_size=1,
-    vocab_size=1,
-)
+STUB_MODEL = sample_model("none", name="stub")
 
 
 class StubConfig(EngineConfig):
@@ -49,7 +34,7 @@ class StubAdapter:
     name: ClassVar[str] = "stub"
     config_type: ClassVar[type[EngineConfig]] = StubConfig
     capabilities: ClassVar[Capabilities] = Capabilities(is_simulated=True)
-    environment: ClassVar[Environment] = Environment(None, (), None, "any", "Apache-2.0")
+    environment: ClassVar[Environment] = Environment((), None, "any", "Apache-2.0")
 
     def check(self, config: StubConfig, model: ModelRef, hardware: Hardware) -> list[Violation]:
         """Find nothing wrong."""

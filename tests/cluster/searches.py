@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.protocol import ModelRef
+from adapters.samples import sample_model
 from orchestrator.cluster.runner import RayRunner
 from orchestrator.cluster.session import ray_session
 from orchestrator.domain.clock import SystemClock
@@ -20,22 +20,7 @@ from orchestrator.domain.study import Budget, DeploySpec, EngineChoice, ModelCho
 from orchestrator.domain.trial import TrialSpec
 from workloads.workload import FixedSource, Workload
 
-MODEL = ModelRef(
-    name="simulated",
-    variant="none",
-    format="none",
-    path=Path("none"),
-    tokenizer_path=None,
-    weights_precision="none",
-    weights_sha256="00" * 32,
-    source="none",
-    context_tokens=2048,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=4,
-    hidden_size=64,
-    vocab_size=1000,
-)
+MODEL = sample_model("none", name="simulated")
 
 
 def a_search(folder: Path, *, measure_s: float = 1.0, **changes: object) -> SearchJob:

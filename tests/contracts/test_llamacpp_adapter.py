@@ -2,29 +2,14 @@
 
 import ast
 import sys
-from pathlib import Path
 
 from adapters.conformance import AdapterConformance
 from adapters.llamacpp.adapter import PROGRAM, LlamaCppAdapter
 from adapters.llamacpp.config import OURS, LlamaCppConfig
-from adapters.protocol import Hardware, ModelRef
+from adapters.protocol import Hardware
+from adapters.samples import sample_model
 
-MODEL = ModelRef(
-    name="smollm2-135m",
-    variant="q8_0",
-    format="gguf",
-    path=Path("models/q8_0.gguf"),
-    tokenizer_path=None,
-    weights_precision="q8_0",
-    weights_sha256="0" * 64,
-    source="made up",
-    context_tokens=8192,
-    num_layers=30,
-    num_heads=9,
-    num_kv_heads=3,
-    hidden_size=576,
-    vocab_size=49152,
-)
+MODEL = sample_model("gguf", weights_precision="q8_0")
 EVERYTHING = LlamaCppConfig(
     tp=2,
     pp=2,

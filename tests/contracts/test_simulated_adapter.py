@@ -1,32 +1,17 @@
 """The simulated engine's adapter keeps the rules of every adapter, and a few of its own."""
 
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
 from adapters.conformance import AdapterConformance
-from adapters.protocol import Hardware, ModelRef, StartFailure
+from adapters.protocol import Hardware, StartFailure
+from adapters.samples import sample_model
 from adapters.simulated.adapter import SimulatedAdapter
 from adapters.simulated.config import SimulatedConfig
 from adapters.simulated.options import Options, parse
 
-MODEL = ModelRef(
-    name="none",
-    variant="none",
-    format="none",
-    path=Path("none"),
-    tokenizer_path=None,
-    weights_precision="none",
-    weights_sha256="none",
-    source="no weights",
-    context_tokens=32768,
-    num_layers=30,
-    num_heads=9,
-    num_kv_heads=3,
-    hidden_size=576,
-    vocab_size=49152,
-)
+MODEL = sample_model("none")
 HARDWARE = Hardware(cpu_count=2, memory_bytes=1 << 34)
 EVERYTHING = SimulatedConfig(
     tp=3,
@@ -74,7 +59,7 @@ def test_config_and_server_have_the_same_settings_and_defaults() -> None:
 def test_the_server_reads_back_every_setting() -> None:
     plan = SimulatedAdapter().launch_plan(EVERYTHING, MODEL, ports={"http": 8123})
     options = parse(list(plan.argv[2:]))
-    assert (options.port, options.model) == (8123, "none")
+    assert (options.port, options.model) == (8123, MODEL.name)
     assert {name: getattr(options, name) for name in SimulatedConfig.model_fields} == EVERYTHING.model_dump()
 
 

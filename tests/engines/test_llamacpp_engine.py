@@ -51,7 +51,7 @@ def test_it_generates_a_real_token(llamacpp: RunningLlamaCpp) -> None:
 def test_it_says_which_build_runs_with_which_settings(llamacpp: RunningLlamaCpp) -> None:
     settings = LlamaCppConfig(n_ctx=1024, n_parallel=2, n_threads=1).engine_settings()
     assert llamacpp.facts["engine"] == "llamacpp"
-    assert f"xllamacpp=={llamacpp.facts['version']}" in LlamaCppAdapter.environment.requirements
+    assert llamacpp.facts["version"] in LlamaCppAdapter.environment.verified
     assert llamacpp.facts["settings"] == pytest.approx({**settings, "n_threads_batch": 1})
     assert llamacpp.facts["slot_tokens"] == [512, 512]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from adapters import registry
 from adapters.protocol import StartFailure
+from adapters.samples import sample_model
 from orchestrator.cluster.guard import end
 from orchestrator.cluster.jobs import inside_job, job_working_dir, submission_id
 from orchestrator.cluster.orders import StartOrder, Trouble
@@ -13,7 +14,6 @@ from orchestrator.deploy.supervisor import identify
 from orchestrator.domain.deployment import DeployRequest
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.placement import plan_placement
-from tests.unit.cluster.test_roster import a_model
 
 JOB = {"RAY_JOB_CONFIG_JSON_ENV_VAR": '{"metadata": {"job_submission_id": "raysubmit_1"}}'}
 
@@ -24,7 +24,7 @@ def test_an_order_carries_the_request_by_names_and_set_flags() -> None:
         trial_id="t",
         adapter=adapter,
         config=adapter.config_type.model_validate({"max_running": 2}),
-        model=a_model(),
+        model=sample_model("none"),
         placement=plan_placement("process", tp=1, pp=1, device="CPU"),
         folder=Path("f"),
         interpreter=Path("python"),

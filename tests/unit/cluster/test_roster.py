@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.protocol import ModelRef
+from adapters.samples import sample_model
 from orchestrator.cluster.reports import Deployed, Ended, Interrupted, Measured, Ticket
 from orchestrator.cluster.roster import Answer, Roster
 from orchestrator.domain.measurement import Measurement
@@ -66,32 +66,13 @@ class Log:
         self.times.append(times)
 
 
-def a_model() -> ModelRef:
-    return ModelRef(
-        name="m",
-        variant="none",
-        format="none",
-        path=Path("m"),
-        tokenizer_path=None,
-        weights_precision="none",
-        weights_sha256="ab" * 32,
-        source="test",
-        context_tokens=2048,
-        num_layers=2,
-        num_heads=4,
-        num_kv_heads=4,
-        hidden_size=64,
-        vocab_size=1000,
-    )
-
-
 def a_job(**changes: Any) -> SearchJob:
     study = changes.pop("study", a_study(budget=Budget(trials=3, max_retries=1)))
     values: dict[str, Any] = {
         "study": study,
         "study_id": "demo-1",
         "choice": EngineChoice(name="llamacpp"),
-        "model": a_model(),
+        "model": sample_model("none"),
         "interpreter": Path("python"),
         "folder": Path("trials"),
         "trials": 3,

@@ -1,28 +1,12 @@
-from pathlib import Path
-
 import pytest
 
 from adapters.protocol import Hardware, ModelRef
+from adapters.samples import sample_model
 
 
 @pytest.fixture
 def model() -> ModelRef:
-    return ModelRef(
-        name="smollm2-135m",
-        variant="q8_0",
-        format="gguf",
-        path=Path("models/q8_0.gguf"),
-        tokenizer_path=None,
-        weights_precision="q8_0",
-        weights_sha256="0" * 64,
-        source="made up",
-        context_tokens=8192,
-        num_layers=30,
-        num_heads=9,
-        num_kv_heads=3,
-        hidden_size=576,
-        vocab_size=49152,
-    )
+    return sample_model("gguf", weights_precision="q8_0")
 
 
 @pytest.fixture
