@@ -7,11 +7,20 @@ Imports neither pytest nor an engine, starts nothing; a failed check raises Asse
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import ValidationError
 
-from adapters.protocol import EngineAdapter, EngineConfig, Hardware, LaunchPlan, ModelRef, StartFailure, Violation
+from adapters.protocol import (
+    EngineAdapter,
+    EngineConfig,
+    Hardware,
+    LaunchPlan,
+    LengthControl,
+    ModelRef,
+    StartFailure,
+    Violation,
+)
 
 CANONICAL: Mapping[str, tuple[Literal["gauge", "counter", "histogram"], str]] = {
     "engine_requests_running": ("gauge", "requests"),
@@ -21,7 +30,7 @@ CANONICAL: Mapping[str, tuple[Literal["gauge", "counter", "histogram"], str]] = 
     "engine_output_tokens": ("counter", "tokens"),
     "prefix_cache_hit_tokens": ("counter", "tokens"),
     "prefix_cache_query_tokens": ("counter", "tokens"),
-    "engine_preemptions": ("counter", "requests"),
+    "engine_preemptions": ("counter", "preemptions"),
     "spec_draft_tokens": ("counter", "tokens"),
     "spec_accepted_tokens": ("counter", "tokens"),
     "engine_ttft": ("histogram", "seconds"),
@@ -178,6 +187,9 @@ class AdapterConformance:
     def test_capabilities_are_possible(self) -> None:
         """The client relies on them."""
         seen = self.adapter.capabilities
-        assert seen.output_length_control in (None, "ignore_eos", "min_tokens"), f"saw {seen.output_length_control!r}"
+        control = seen.output_length_control
+        assert control in (None, *get_args(LengthControl)), (
+            f"output_length_control must be one of the protocol's, saw {control!r}"
+        )
         path = seen.cache_reset_path
         assert path is None or path.startswith("/"), f"cache_reset_path must begin with a slash, saw {path!r}"

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 Format = Literal["gguf", "hf", "none"]
+LengthControl = Literal["ignore_eos", "min_tokens", "generation_config"]
 
 
 class EngineConfig(BaseModel):
@@ -48,6 +49,14 @@ class ModelRef(BaseModel):
     weights_precision: str
     weights_sha256: str
     source: str = Field(description="where the weights come from and how they were converted")
+    checkpoint_digest: str | None = Field(
+        default=None,
+        description="sha256 over the canonical tensors (Hugging Face names and layout, BF16 values) of the unquantised "
+        "checkpoint that these weights are, or derive from; None where it is not known",
+    )
+    is_derived: bool = Field(
+        default=False, description="the stored values are not that checkpoint's own: quantised, or rounded"
+    )
     context_tokens: int
     num_layers: int
     num_heads: int
@@ -97,12 +106,13 @@ class ServerMetric(NamedTuple):
 class Capabilities:
     """What an engine's server can do; the client adapts to it and the record states it.
 
-    `formats` are the formats of weights that it reads, the one it prefers first.
+    `formats` are the formats of weights that it reads, the one it prefers first. `output_length_control` is the field
+    of a request's body by which an answer is kept from ending before `max_tokens`.
     """
 
     streams: bool = True
     accepts_token_prompts: bool = True
-    output_length_control: Literal["ignore_eos", "min_tokens"] | None = None
+    output_length_control: LengthControl | None = None
     usage_in_stream: bool = True
     cache_reset_path: str | None = None
     keeps_alive: bool = True
@@ -145,6 +155,17 @@ class Environment:
     is_tried: bool = True
 
 
+class Readback(NamedTuple):
+    """Where a running engine tells its configuration as it resolved it: a path that answers JSON.
+
+    `root` is the key under which it stands there; `fields` maps a setting to its dotted place below.
+    """
+
+    path: str
+    root: str
+    fields: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """How to start one engine: everything a supervisor needs, nothing it must guess.
@@ -164,6 +185,7 @@ class LaunchPlan:
     dialect: Literal["openai"] = "openai"
     executor: Literal["process", "ranks", "ray"] = "process"
     serve_llm: Mapping[str, Any] | None = None
+    readback: Readback | None = None
 
 
 class EngineAdapter(Protocol):

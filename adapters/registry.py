@@ -11,7 +11,12 @@ from adapters.protocol import EngineAdapter
 GROUP = "seatrial.adapters"
 BUILT_IN: Mapping[str, str] = {
     "llamacpp": "adapters.llamacpp.adapter:LlamaCppAdapter",
+    "mii": "adapters.mii.adapter:MiiAdapter",
+    "sglang": "adapters.sglang.adapter:SglangAdapter",
     "simulated": "adapters.simulated.adapter:SimulatedAdapter",
+    "transformers": "adapters.transformers_serve.adapter:TransformersAdapter",
+    "trtllm": "adapters.trtllm.adapter:TrtllmAdapter",
+    "vllm": "adapters.vllm.adapter:VllmAdapter",
 }
 
 logger = logging.getLogger(__name__)

@@ -8,15 +8,17 @@ from adapters.openai.dialect import Dialect
 
 Messages = Sequence[Mapping[str, str]]
 Prompt = str | Sequence[int] | Messages
+NO_END_TOKEN = json.dumps({"eos_token_id": -1})
 
 
 def encode_request(prompt: Prompt, model: str, *, dialect: Dialect, max_tokens: int | None, seed: int = 0) -> bytes:
     """Encode one streaming request as JSON bytes.
 
     `prompt` is text, token ids (route completions only) or chat messages (route chat only); text on the chat route
-    becomes one user message. The output length is forced where the server can be told to: `ignore_eos`, or
-    `min_tokens` equal to `max_tokens` (vLLM's and llama.cpp's extensions of the dialect). Temperature is 0, so that
-    equal requests have equal answers; `max_tokens` None leaves the length to the model.
+    becomes one user message. The output length is forced where the server can be told to: `ignore_eos`, `min_tokens`
+    equal to `max_tokens` (vLLM's and llama.cpp's extensions of the dialect), or a `generation_config` without an end
+    token (that of `transformers serve`; JSON in a string, in place of the model's own). Temperature is 0, so that equal
+    requests have equal answers; `max_tokens` None leaves the length to the model.
 
     Raises:
         ValueError: the prompt's form does not belong to the route, or the server takes no token ids.
@@ -53,5 +55,7 @@ def _length_control(max_tokens: int, dialect: Dialect) -> dict[str, Any]:
             return {"ignore_eos": True}
         case "min_tokens":
             return {"min_tokens": max_tokens}
+        case "generation_config":
+            return {"generation_config": NO_END_TOKEN}
         case None:
             return {}

@@ -1,4 +1,4 @@
-"""`seatrial models`: fetch weights and make their variants of equal precision."""
+"""`seatrial models`: list the known models, fetch weights and make their variants of equal precision."""
 
 from typing import Annotated
 
@@ -6,14 +6,22 @@ import typer
 
 from orchestrator.cli.options import Json
 from orchestrator.cli.output import emit_json, emit_table, say
-from orchestrator.models import fetch
+from orchestrator.models import KNOWN, fetch
 
-app = typer.Typer(help="Models: fetch weights.", no_args_is_help=True)
+app = typer.Typer(help="Models: list them, fetch weights.", no_args_is_help=True)
 
 
-@app.callback()
-def models() -> None:
-    """Keep `fetch` a sub-command of its own."""
+@app.command("list")
+def list_models(*, json: Json = False) -> None:
+    """List the models that are known by name."""
+    rows = [
+        {"name": one.name, "what": one.summary, "variants": ", ".join(one.variants), "licence": one.licence}
+        for one in KNOWN.values()
+    ]
+    if json:
+        emit_json(rows)
+        return
+    emit_table("models", list(rows[0]), [list(row.values()) for row in rows])
 
 
 @app.command("fetch")

@@ -6,9 +6,10 @@ import typer
 
 from orchestrator.cli.options import Json
 from orchestrator.cli.output import emit_json, emit_text
-from orchestrator.models import resolve
+from orchestrator.studies.candidates import candidates_of
 from orchestrator.studies.planning import plan_study
 from orchestrator.studies.reading import read_study
+from orchestrator.telemetry.hardware import read_hardware
 
 app = typer.Typer()
 
@@ -21,8 +22,7 @@ def plan(
 ) -> None:
     """Print what a study would do: trials, commands, placement, traffic, time. Starts nothing."""
     spec = read_study(study)
-    model = resolve(spec.model.name, spec.model.variant, path=spec.model.path)
-    expansion = plan_study(spec, model)
+    expansion = plan_study(spec, candidates_of(spec, read_hardware()))
     if json:
         emit_json(expansion.to_dict())
     else:

@@ -1,12 +1,11 @@
 """`seatrial run`: carry a study through, or on from where it was left."""
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from adapters.protocol import ModelRef
 from orchestrator.cli.options import DEFAULT_STORE, Json, Store, TrackingUri
 from orchestrator.cli.output import emit_json, emit_text, say
 from orchestrator.cli.progress import ProgressTable
@@ -15,15 +14,15 @@ from orchestrator.cli.runners import choose_runner
 from orchestrator.cluster.jobs import submission_id
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.study import StudySpec
-from orchestrator.models import resolve
 from orchestrator.report.markdown import to_markdown
 from orchestrator.report.summary import study_summary
+from orchestrator.studies.candidates import Candidate, candidates_of
 from orchestrator.studies.conditions import conditions_of, versions_of
 from orchestrator.studies.naming import find_study, new_study_id
 from orchestrator.studies.reading import read_study
 from orchestrator.studies.sweep import Observers, run_sweep
 from orchestrator.telemetry.devices import device_facts
-from orchestrator.telemetry.hardware import host_facts
+from orchestrator.telemetry.hardware import host_facts, read_hardware
 from orchestrator.telemetry.nvml import open_probe
 from orchestrator.tracking.opening import open_tracker, tracking_uri
 from orchestrator.tracking.store import Store as StoreLike
@@ -54,12 +53,12 @@ def run(
     spec = read_study(study)
     check_store(store)
     place = open_store(store)
-    model = resolve(spec.model.name, spec.model.variant, path=spec.model.path)
+    candidates = candidates_of(spec, read_hardware())
     study_id = _study_id(place, spec, resume=resume)
     say(f"study {study_id} in {store}")
-    with _open(place, spec, model=model, study_id=study_id, uri=tracking, resume=resume) as tracker:
+    with _open(place, spec, candidates=candidates, study_id=study_id, uri=tracking, resume=resume) as tracker:
         try:
-            _search(tracker, spec, model=model, folder=trial_folder(place, study_id), address=address)
+            _search(tracker, spec, candidates=candidates, folder=trial_folder(place, study_id), address=address)
         except KeyboardInterrupt:
             tracker.finish("interrupted")
             say(f"stopped; to go on: seatrial run {study} --store {store} --resume")
@@ -85,14 +84,20 @@ def _study_id(place: StoreLike, spec: StudySpec, *, resume: bool) -> str:
 
 
 def _open(
-    place: StoreLike, spec: StudySpec, *, model: ModelRef, study_id: str, uri: str | None, resume: bool
+    place: StoreLike,
+    spec: StudySpec,
+    *,
+    candidates: Sequence[Candidate],
+    study_id: str,
+    uri: str | None,
+    resume: bool,
 ) -> Tracker:
     return open_tracker(
         place,
         spec,
         study_id=study_id,
-        versions=versions_of(spec),
-        tags=conditions_of(spec, model, {**host_facts(), **device_facts(open_probe())}),
+        versions=versions_of(candidates),
+        tags=conditions_of(spec, candidates, {**host_facts(), **device_facts(open_probe())}),
         clock=SystemClock(),
         attachments=attachments_of(place, study_id, slo=spec.slo),
         uri=tracking_uri(place, uri),
@@ -101,14 +106,15 @@ def _open(
     )
 
 
-def _search(tracker: Tracker, spec: StudySpec, *, model: ModelRef, folder: Path, address: str | None) -> None:
+def _search(
+    tracker: Tracker, spec: StudySpec, *, candidates: Sequence[Candidate], folder: Path, address: str | None
+) -> None:
     clock = SystemClock()
-    with ProgressTable() as table, choose_runner(spec, address=address, clock=clock) as runner:
+    with ProgressTable() as table, choose_runner(spec, candidates, address=address, clock=clock) as runner:
         run_sweep(
             spec,
             study_id=tracker.study_id,
-            model=model,
-            interpreter=Path(sys.executable),
+            candidates=candidates,
             folder=folder,
             runner=runner,
             observer=Observers((tracker, table)),

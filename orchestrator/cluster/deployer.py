@@ -13,6 +13,7 @@ from ray.exceptions import RayError
 
 from adapters.protocol import Violation
 from orchestrator.cluster import names, serve_control
+from orchestrator.cluster.llm_deployment import LlmDeployment, deploy_llm
 from orchestrator.cluster.orders import RENEW_EVERY_S, Started, StartOrder, Trouble
 from orchestrator.cluster.placement import find_misfit, pin
 from orchestrator.cluster.prestart import prestart_workers
@@ -24,6 +25,7 @@ from orchestrator.domain.deployment import DeployRequest, StartTimes, StopReport
 from orchestrator.domain.endpoint import Endpoint, Via
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.placement import PlacementPlan
+from orchestrator.trials import example_plan
 
 PLACE_TIMEOUT_S = 60.0
 LOOK_EVERY_S = 0.5
@@ -46,6 +48,7 @@ class RayDeployment:
     log_path: Path
     times: StartTimes
     argv: tuple[str, ...]
+    resolved: Mapping[str, str]
     app: str
     handle: Any
     replica: Process
@@ -117,7 +120,7 @@ class RayDeployer:
     runtime_env: Mapping[str, Any] = field(default_factory=dict)
     place_timeout_s: float = PLACE_TIMEOUT_S
 
-    def deploy(self, request: DeployRequest) -> RayDeployment:
+    def deploy(self, request: DeployRequest) -> RayDeployment | LlmDeployment:
         """Start an engine in a placement group of its own and return once a real generated token proved it alive.
 
         Raises:
@@ -126,11 +129,20 @@ class RayDeployer:
         plan, misfit = place(request.placement, request.via)
         if misfit is not None:
             raise DeploymentError(f"cannot ever be placed: asks for {misfit.seen}; {misfit.allowed}")
+        launch = example_plan(request.adapter, request.config, request.model)
+        if launch.executor == "ray":
+            runtime_env = {**self.runtime_env, **request.runtime_env}
+            return deploy_llm(request, launch, plan, runtime_env=runtime_env, clock=self.clock)
+        return self._deploy_replica(request, plan)
+
+    def _deploy_replica(self, request: DeployRequest, plan: PlacementPlan) -> RayDeployment:
         app = names.app_name(request.trial_id, ray.get_runtime_context().get_job_id())
         route = f"/{app}" if request.via == "serve" else None
         asked_ns = self.clock.now_ns()
         try:
-            handle = serve_control.run_app(engine_app(plan, self.runtime_env), name=app, route_prefix=route)
+            handle = serve_control.run_app(
+                engine_app(plan, {**self.runtime_env, **request.runtime_env}), name=app, route_prefix=route
+            )
             started = self._await_start(app, handle, StartOrder.of(request), plan=plan)
             place_s = (self.clock.now_ns() - asked_ns) / NS_PER_S - started.times.token_s
             return self._deployment(app, handle, started, via=request.via, place_s=place_s)
@@ -168,6 +180,7 @@ class RayDeployer:
             log_path=started.log_path,
             times=StartTimes(place_s, times.listen_s, times.health_s, times.token_s),
             argv=started.argv,
+            resolved=started.resolved,
             app=app,
             handle=handle,
             replica=replica or Process(started.replica_pid, 0),

@@ -25,7 +25,7 @@ class StartOrder:
     model: ModelRef
     placement: PlacementPlan
     folder: Path
-    interpreter: Path
+    interpreter: Path | None
     cpus: tuple[int, ...] | None
     ready_timeout_s: float
 
@@ -39,7 +39,7 @@ class StartOrder:
             model=request.model,
             placement=request.placement,
             folder=request.folder.absolute(),
-            interpreter=_findable(request.interpreter),
+            interpreter=None if request.interpreter is None else _findable(request.interpreter),
             cpus=request.cpus,
             ready_timeout_s=request.ready_timeout_s,
         )
@@ -78,6 +78,7 @@ class Started:
     log_path: Path
     times: StartTimes
     argv: tuple[str, ...]
+    resolved: Mapping[str, str]
     niceness: int
 
 

@@ -27,7 +27,7 @@ from orchestrator.domain.clock import Clock
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.runner import Observer, SearchJob
 from orchestrator.search import Proposer
-from search_spaces import load_space
+from orchestrator.search.spaces import space_of
 
 AHEAD = 2  # one for the next replica, ready; one that becomes ready meanwhile
 EVERYTHING = sys.maxsize  # the searcher says when it is over
@@ -47,7 +47,7 @@ class RayRunner:
             KeyboardInterrupt: a person stopped it; engines are down, at the first Ctrl-C with their load measured.
         """
         capacity = self._capacity(job)
-        space = load_space(job.choice.name).restricted(job.choice.search)
+        space = space_of(job.choice)
         search = job.study.search
         proposer = Proposer(space, sampler=search.sampler, seed=job.study.seed, prune_after=search.prune_after)
         roster = Roster(job, proposer, observer, clock=self._clock, max_live=capacity)

@@ -99,6 +99,7 @@ class EngineReplica:
             log_path=deployment.log_path,
             times=deployment.times,
             argv=deployment.argv,
+            resolved=deployment.resolved,
             niceness=niceness,
         )
 

@@ -114,7 +114,7 @@ class TrialTrainable(tune.Trainable):
             deployer=RayDeployer(clock, self._site.runtime_env),
             clock=clock,
             folder=job.folder / trial.trial_id,
-            interpreter=job.interpreter,
+            environment=job.environment,
             skip=known,
         )
         return TrialSteps(

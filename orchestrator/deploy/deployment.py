@@ -63,6 +63,7 @@ class LocalDeployment:
     ports: Mapping[str, int]
     grace_s: float
     available_before_bytes: int
+    resolved: Mapping[str, str]
     report: StopReport | None = None
 
     def check_alive(self) -> None:

@@ -1,18 +1,21 @@
 """Deploys an engine on this machine without a cluster: one supervised process tree on loopback."""
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import adapters
-from adapters.protocol import LaunchPlan, StartFailure
+from adapters.openai import Dialect
+from adapters.protocol import Capabilities, LaunchPlan, StartFailure
 from orchestrator.deploy import memory
 from orchestrator.deploy.deployment import LocalDeployment, describe_status, take_down
 from orchestrator.deploy.lease import DEFAULT_GRACE_S, STATE_NAME, Command, Lease
 from orchestrator.deploy.log import read_tail
 from orchestrator.deploy.ports import LOOPBACK, free_ports, is_bindable, listens_on
+from orchestrator.deploy.readback import read_back
 from orchestrator.deploy.readiness import NotReadyError, Probe, await_ready
 from orchestrator.domain.clock import NS_PER_S, Clock, SystemClock
 from orchestrator.domain.deployment import DeployRequest, StartTimes
@@ -22,6 +25,7 @@ from orchestrator.domain.errors import DeploymentError
 MAX_PORT_ATTEMPTS = 3
 LOG_NAME = "engine.log"
 IMPORTS_NAME = "imports"
+NOT_PASSED_ON = frozenset({"OMP_NUM_THREADS"})  # Ray sets it for its own workers; an engine counts its own cores
 
 
 class LocalDeployer:
@@ -69,7 +73,7 @@ class _Start:
         _check_plan(request, plan)
         request.folder.mkdir(parents=True, exist_ok=True)
         program, *rest = plan.argv
-        argv = (str(request.interpreter) if program == "python" else program, *rest)
+        argv = (str(request.interpreter or sys.executable) if program == "python" else program, *rest)
         env = _environ(request.folder, plan)
         log_path = request.folder / LOG_NAME
         return cls(request, clock, asked_ns, plan, argv, env, log_path, memory.available_bytes())
@@ -80,7 +84,7 @@ class _Start:
         lease = Lease.take(command, self.clock)
         try:
             return self._prove(lease, grace_s)
-        except NotReadyError as error:
+        except (NotReadyError, DeploymentError) as error:
             tail = self._take_down(lease, grace_s)
             raise self._failure(str(error), tail) from error
         except BaseException:
@@ -107,6 +111,7 @@ class _Start:
             ports=self.plan.ports,
             grace_s=grace_s,
             available_before_bytes=self.available_bytes,
+            resolved=read_back(self.plan.readback, endpoint),
         )
 
     def _probe(self, lease: Lease, endpoint: Endpoint) -> Probe:
@@ -122,7 +127,7 @@ class _Start:
             deadline_ns=self.asked_ns + round(self.request.ready_timeout_s * NS_PER_S),
             watch=watch,
             is_owner=lambda: listens_on(lease.tree(), self.plan.ports["http"]) is not False,
-            output_length_control=self.request.adapter.capabilities.output_length_control,
+            dialect=_dialect(self.request.adapter.capabilities),
         )
 
     def _take_down(self, lease: Lease, grace_s: float) -> str:
@@ -134,6 +139,10 @@ class _Start:
         if kind is StartFailure.UNKNOWN and not all(is_bindable(port) for port in self.plan.ports.values()):
             kind = StartFailure.PORT_TAKEN
         return DeploymentError(f"{self.request.adapter.name}: {reason}", kind=kind, log_tail=tail)
+
+
+def _dialect(capabilities: Capabilities) -> Dialect:
+    return Dialect("completions" if "completions" in capabilities.routes else "chat", capabilities)
 
 
 def _check_plan(request: DeployRequest, plan: LaunchPlan) -> None:
@@ -153,7 +162,8 @@ def _environ(folder: Path, plan: LaunchPlan) -> dict[str, str]:
     link = imports / "adapters"
     link.unlink(missing_ok=True)
     link.symlink_to(Path(adapters.__path__[0]).resolve(), target_is_directory=True)
-    merged = {**os.environ, "PYTHONUNBUFFERED": "1", **plan.env}
+    ours = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
+    merged = {**ours, "PYTHONUNBUFFERED": "1", **plan.env}
     paths = [str(imports.resolve()), *filter(None, [merged.get("PYTHONPATH")])]
     return {**merged, "PYTHONPATH": os.pathsep.join(paths)}
 

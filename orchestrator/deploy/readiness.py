@@ -1,14 +1,14 @@
 """Waits until an engine listens, is healthy and generates real tokens at a settled latency. Off the measured path."""
 
 import http.client
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NoReturn
+from dataclasses import dataclass, field
+from typing import NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
+from adapters.openai import Dialect, encode_request
 from orchestrator.deploy.ports import is_listening
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.endpoint import Endpoint
@@ -44,6 +44,7 @@ class Probe:
     """How to tell that one engine is ready.
 
     `watch` raises `NotReadyError` once the engine has ended. `is_owner` says whether the listener is the engine itself.
+    `dialect` is how it is asked for a token: as it will be asked in the measurement.
     """
 
     endpoint: Endpoint
@@ -52,7 +53,7 @@ class Probe:
     deadline_ns: int
     watch: Callable[[], None]
     is_owner: Callable[[], bool] = lambda: True
-    output_length_control: Literal["ignore_eos", "min_tokens"] | None = None
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 def await_ready(probe: Probe, clock: Clock) -> ReadyTimes:
@@ -66,7 +67,7 @@ def await_ready(probe: Probe, clock: Clock) -> ReadyTimes:
     host, port = _address(probe.endpoint)
     _poll(probe, clock, "listen on its port", lambda: is_listening(port, host) and probe.is_owner())
     listen_ns = clock.now_ns()
-    _poll(probe, clock, f"answer {probe.health_path} with 200", lambda: _is_healthy(probe, clock))
+    _poll(probe, clock, f"answer {probe.health_path} with 200", lambda: _health_status(probe, clock) == http.client.OK)
     health_ns = clock.now_ns()
     _settle(probe, clock)
     passed = (listen_ns, health_ns, clock.now_ns())
@@ -105,14 +106,14 @@ def _connection(probe: Probe, timeout_s: float) -> Iterator[http.client.HTTPConn
         connection.close()
 
 
-def _is_healthy(probe: Probe, clock: Clock) -> bool:
+def _health_status(probe: Probe, clock: Clock) -> int | None:
     path = urlsplit(probe.endpoint.base_url).path + probe.health_path
     with _connection(probe, min(HEALTH_TIMEOUT_S, _remaining_s(probe, clock))) as connection:
         try:
             connection.request("GET", path, headers=_headers(probe.endpoint))
-            return connection.getresponse().status == http.client.OK
+            return connection.getresponse().status
         except (OSError, http.client.HTTPException):
-            return False
+            return None
 
 
 def _settle(probe: Probe, clock: Clock) -> None:
@@ -123,6 +124,9 @@ def _settle(probe: Probe, clock: Clock) -> None:
             latencies_s.append(_time_token(probe, clock))
         except _BusyError as error:
             probe.watch()
+            if _health_status(probe, clock) == http.client.SERVICE_UNAVAILABLE:
+                # What takes requests may die alone, behind a server that goes on.
+                raise NotReadyError(f"the engine was healthy and is no more; seen: {error}") from error
             if _remaining_s(probe, clock) <= 0:
                 # The deadline cuts the last try short, so the one before says more.
                 _late(probe, "generate a token", f"; last seen: {seen or error}")
@@ -141,25 +145,18 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _body(probe: Probe) -> bytes:
-    length: dict[str, Any] = {}
-    match probe.output_length_control:
-        case "ignore_eos":
-            length = {"ignore_eos": True}
-        case "min_tokens":
-            length = {"min_tokens": PROBE_TOKENS}
-    asked = {"prompt": PROMPT, "max_tokens": PROBE_TOKENS, "temperature": 0, "stream": True, **length}
-    return json.dumps({"model": probe.endpoint.model, **asked}).encode()
+    return encode_request(PROMPT, probe.endpoint.model, dialect=probe.dialect, max_tokens=PROBE_TOKENS)
 
 
 def _time_token(probe: Probe, clock: Clock) -> float:
     """Send one small streamed request and return seconds from sending it to its first non-empty text."""
-    path = urlsplit(probe.endpoint.base_url).path + "/v1/completions"
+    path = urlsplit(probe.endpoint.base_url).path + probe.dialect.path
     with _connection(probe, _remaining_s(probe, clock)) as connection:
         sent_ns = clock.now_ns()
         try:
             connection.request("POST", path, _body(probe), _headers(probe.endpoint))
             response = connection.getresponse()
-            _check_status(response)
+            _check_status(response, probe)
             first_ns = _read_stream(response, probe, clock)
         except (OSError, http.client.HTTPException) as error:
             raise _BusyError(f"{type(error).__name__}: {error}") from error
@@ -168,34 +165,25 @@ def _time_token(probe: Probe, clock: Clock) -> float:
     return (first_ns - sent_ns) / NS_PER_S
 
 
-def _check_status(response: http.client.HTTPResponse) -> None:
+def _check_status(response: http.client.HTTPResponse, probe: Probe) -> None:
     status = response.status
     if status == http.client.OK:
         return
     excerpt = response.read(EXCERPT_CHARS).decode("utf-8", errors="replace")
-    seen = f"POST /v1/completions answered {status}: {excerpt}"
+    seen = f"POST {probe.dialect.path} answered {status}: {excerpt}"
     if status >= http.client.INTERNAL_SERVER_ERROR or status == http.client.TOO_MANY_REQUESTS:
         raise _BusyError(seen)
     raise NotReadyError(f"expected a generated token, seen: {seen}")
 
 
 def _read_stream(response: http.client.HTTPResponse, probe: Probe, clock: Clock) -> int | None:
-    first_ns = None
-    for event in _events(response):
+    scanner = probe.dialect.scanner()
+    for line in response:
         if _remaining_s(probe, clock) <= 0:
             raise TimeoutError("the stream did not end in time")
-        if "error" in event:
-            raise _BusyError(f"an error inside the stream: {json.dumps(event['error'])[:EXCERPT_CHARS]}")
-        if first_ns is None and any(choice.get("text") for choice in event.get("choices", ())):
-            first_ns = clock.now_ns()
-    return first_ns
-
-
-def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
-    for line in response:
-        name, _, data = line.partition(b":")
-        if name != b"data":
-            continue
-        if data.strip() == b"[DONE]":
-            return
-        yield json.loads(data)
+        scanner.feed(line, clock.now_ns())
+        if scanner.error is not None:
+            raise _BusyError(f"an error inside the stream: {scanner.error[:EXCERPT_CHARS]}")
+        if scanner.done_ns is not None:
+            break
+    return scanner.chunk_ns[0] if scanner.chunk_ns else None

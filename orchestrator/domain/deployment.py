@@ -1,9 +1,9 @@
 """What it takes to deploy an engine, and what a deployed one offers. Local and Ray deployers both speak this."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from adapters.protocol import EngineAdapter, EngineConfig, ModelRef
 from orchestrator.domain.endpoint import Endpoint, Via
@@ -15,6 +15,7 @@ class DeployRequest:
     """Which engine to start, how, and where its log goes.
 
     `cpus` pins the engine's whole process tree to those cores (None: all). `trial_id` names the application.
+    `interpreter` None is the one that runs the deployer; `runtime_env` adds to Ray's environment of the replica.
     """
 
     trial_id: str
@@ -23,10 +24,11 @@ class DeployRequest:
     model: ModelRef
     placement: PlacementPlan
     folder: Path
-    interpreter: Path
+    interpreter: Path | None
     via: Via = "engine"
     cpus: tuple[int, ...] | None = None
     ready_timeout_s: float = 120.0
+    runtime_env: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class StopReport:
 
 
 class Deployment(Protocol):
-    """A running engine that we started."""
+    """A running engine that we started; `resolved` is its configuration as it tells it, as far as it does."""
 
     endpoint: Endpoint
     metrics_url: str | None
@@ -63,6 +65,7 @@ class Deployment(Protocol):
     log_path: Path
     times: StartTimes
     argv: tuple[str, ...]
+    resolved: Mapping[str, str]
 
     def check_alive(self) -> None:
         """Return when the very engine that was started still runs.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.protocol import ModelRef
+from orchestrator.domain.environment import EngineEnvironment
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import TrialOutcome
 from orchestrator.domain.study import EngineChoice, StudySpec
@@ -37,7 +38,7 @@ class PastTrial:
 
 @dataclass(frozen=True, slots=True)
 class SearchJob:
-    """One engine's search within one study: what a runner needs and nothing it must guess.
+    """One candidate's search within one study: what a runner needs and nothing it must guess.
 
     `folder` is a local path that every trial can write to; a trial's files lie in `folder / trial_id`. `past` holds
     what the journal knows: ended trials are told to the sampler, unfinished ones run first and skip the loads they
@@ -48,7 +49,7 @@ class SearchJob:
     study_id: str
     choice: EngineChoice
     model: ModelRef
-    interpreter: Path
+    environment: EngineEnvironment
     folder: Path
     trials: int
     past: tuple[PastTrial, ...] = ()

@@ -24,15 +24,40 @@ class ModelChoice(_Frozen):
     path: Path | None = None
 
 
-class EngineChoice(_Frozen):
-    """One engine: flags that are fixed, and what may vary instead of its catalogue's whole space.
+class EnvironmentChoice(_Frozen):
+    """An engine's environment that Seatrial did not make: a folder or interpreter, an image, or one of Ray's."""
 
+    path: Path | None = None
+    image: str | None = None
+    runtime_env: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "EnvironmentChoice":
+        if sum(one is not None for one in (self.path, self.image, self.runtime_env)) != 1:
+            raise ValueError("give exactly one of path, image and runtime_env")
+        return self
+
+
+class EngineChoice(_Frozen):
+    """One candidate: an engine, its version, flags that are fixed, and what may vary instead of its whole space.
+
+    `label` tells two candidates of one engine apart. `model` replaces the study's weights for this candidate only; left
+    out, the study's are taken in the format that the engine reads. `version` None is the one that Seatrial pins.
     `search` maps a flag to a list of values; an empty mapping searches nothing. None takes the catalogue.
     """
 
     name: str
+    label: str | None = Field(default=None, min_length=1, max_length=60)
+    version: str | None = None
+    environment: EnvironmentChoice | None = None
+    model: ModelChoice | None = None
     config: dict[str, Any] = Field(default_factory=dict)
     search: dict[str, list[Any]] | None = None
+
+    @property
+    def candidate(self) -> str:
+        """Name the candidate: its label, else the engine with the version that was asked for."""
+        return self.label or (f"{self.name} {self.version}" if self.version is not None else self.name)
 
 
 class Walk(_Frozen):
@@ -108,6 +133,9 @@ class StudySpec(_Frozen):
     budget: Budget = Field(default_factory=Budget)
     deploy: DeploySpec = Field(default_factory=DeploySpec)
     cache: Literal["salted", "reset", "natural"] = "salted"
+    fairness: Literal["report", "strict"] = Field(
+        default="report", description="whether candidates under unequal conditions are reported as such, or refused"
+    )
     telemetry_hz: float = Field(default=5.0, ge=1, le=50)
     seed: int = Field(default=0, ge=0)
 
@@ -115,6 +143,14 @@ class StudySpec(_Frozen):
     def _objective_has_what_it_needs(self) -> "StudySpec":
         if self.search.objective == "goodput_rps" and self.slo is None:
             raise ValueError("search.objective goodput_rps needs an slo; state one or choose output_tokens_per_s")
+        return self
+
+    @model_validator(mode="after")
+    def _candidates_differ_in_name(self) -> "StudySpec":
+        names = [one.candidate for one in self.engines]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"engines: {', '.join(twice)} is there twice; tell candidates apart by label")
         return self
 
     @property

@@ -5,7 +5,7 @@ them. Rows of one dimension (norms) stay float32 in a GGUF, rounded likewise, si
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from orchestrator.models.gguf_header import read_metadata
 
 Precision = Literal["bf16", "q8_0"]
 
+FILE_TYPE, ARCHITECTURE = "general.file_type", "general.architecture"
 SPLITS_DIGITS = frozenset({"smollm"})  # values of tokenizer.ggml.pre
 
 
@@ -23,8 +24,9 @@ def write_gguf(target: Path, source: Path, *, precision: Precision) -> str:
     """Write a GGUF with the source's metadata and its values in the given precision; returns how it was made."""
     gguf = require("gguf")
     reader = gguf.GGUFReader(source)
-    writer = gguf.GGUFWriter(target, _text(reader, "general.architecture"))
-    _copy_metadata(gguf, reader, writer, precision=precision)
+    writer = gguf.GGUFWriter(target, _text(reader, ARCHITECTURE))
+    copy_metadata(reader, writer, is_kept=lambda key: key != FILE_TYPE)
+    writer.add_file_type(_file_type(gguf, precision))
     for tensor in reader.tensors:
         _copy_tensor(gguf, tensor, writer, precision=precision)
     writer.write_header_to_file()
@@ -64,6 +66,16 @@ def write_hf_folder(target: Path, source: Path, *, tokenizer: Path) -> str:
     return f"dequantised, rounded to bf16, saved by {versions('transformers', 'torch', 'gguf')}"
 
 
+def copy_metadata(reader: Any, writer: Any, *, is_kept: Callable[[str], bool]) -> None:  # noqa: ANN401 - gguf has no types
+    """Copy the keys that are kept from a reader to a writer of `gguf`; the architecture is the writer's own."""
+    for field in reader.fields.values():
+        if field.name.startswith("GGUF.") or field.name == ARCHITECTURE or not is_kept(field.name):
+            continue
+        kind, *elements = field.types
+        sub_type = elements[-1] if elements else None
+        writer.add_key_value(field.name, field.contents(), kind, sub_type=sub_type)
+
+
 def _load(kind: Any, source: Path, **options: object) -> Any:  # noqa: ANN401 - a class of Transformers, and what it loads
     return kind.from_pretrained(source.parent, gguf_file=source.name, local_files_only=True, **options)
 
@@ -72,18 +84,12 @@ def _text(reader: Any, key: str) -> str:  # noqa: ANN401 - gguf has no types
     return str(reader.get_field(key).contents())
 
 
-def _copy_metadata(gguf: Any, reader: Any, writer: Any, *, precision: Precision) -> None:  # noqa: ANN401 - gguf has no types
+def _file_type(gguf: Any, precision: Precision) -> Any:  # noqa: ANN401 - gguf has no types
     file_types: Mapping[Precision, Any] = {
         "bf16": gguf.LlamaFileType.MOSTLY_BF16,
         "q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
     }
-    for field in reader.fields.values():
-        if field.name.startswith("GGUF.") or field.name in {"general.architecture", "general.file_type"}:
-            continue  # the writer writes them itself, or we do
-        kind, *elements = field.types
-        sub_type = elements[-1] if elements else None
-        writer.add_key_value(field.name, field.contents(), kind, sub_type=sub_type)
-    writer.add_file_type(file_types[precision])
+    return file_types[precision]
 
 
 def _copy_tensor(gguf: Any, tensor: Any, writer: Any, *, precision: Precision) -> None:  # noqa: ANN401 - gguf has no types

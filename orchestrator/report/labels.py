@@ -11,7 +11,7 @@ MAX_LABEL_CHARS = 90
 
 def trial_label(trial: TrialRecord) -> str:
     """Name a trial on one line: number, engine, what differs from the defaults."""
-    text = f"{trial.trial.number} {trial.trial.engine}: {assignment_text(trial)}"
+    text = f"{trial.trial.number} {trial.trial.label}: {assignment_text(trial)}"
     return text if len(text) <= MAX_LABEL_CHARS else f"{text[: MAX_LABEL_CHARS - 1]}…"
 
 

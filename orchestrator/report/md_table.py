@@ -69,7 +69,7 @@ def _facts(record: StudyRecord, trial: TrialRecord) -> Iterator[tuple[str, str]]
     first = trial.measurements[0]
     yield "capacity", capacity_text(trial, record.spec.slo)
     yield "SLO", slo_text(record.spec.slo)
-    yield "engine", f"{trial.trial.engine}: {assignment_text(trial)}"
+    yield "engine", f"{trial.trial.label}: {assignment_text(trial)}"
     yield "model", f"{record.spec.model.name} {record.spec.model.variant}, sha256 {trial.trial.model_sha256[:16]}"
     yield "traffic", f"{first.content} prompts, schedule {first.schedule_digest}, cache {first.cache.policy}"
     yield "client", verdict_text(trial.measurements)

@@ -28,6 +28,7 @@ def _trial(one: TrialRecord) -> dict[str, Any]:
         "trial_id": one.trial.trial_id,
         "number": one.trial.number,
         "engine": one.trial.engine,
+        "candidate": one.trial.label,
         "assignment": one.trial.assignment,
         "config": one.trial.config,
         **_ending(one.outcome),

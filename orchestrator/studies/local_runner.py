@@ -7,8 +7,8 @@ from orchestrator.domain.outcome import Failed, TrialOutcome
 from orchestrator.domain.runner import Observer, PastTrial, SearchJob, TrialTimes
 from orchestrator.domain.trial import TrialSpec
 from orchestrator.search import Proposal, Proposer
+from orchestrator.search.spaces import space_of
 from orchestrator.trials import TrialRun, run_trial, trial_spec
-from search_spaces import load_space
 
 
 class LocalRunner:
@@ -20,7 +20,7 @@ class LocalRunner:
 
     def run(self, job: SearchJob, observer: Observer) -> None:
         """Run until trials or minutes are spent, or the space is exhausted."""
-        space = load_space(job.choice.name).restricted(job.choice.search)
+        space = space_of(job.choice)
         search = job.study.search
         proposer = Proposer(space, sampler=search.sampler, seed=job.study.seed, prune_after=search.prune_after)
         for past in job.past:
@@ -61,7 +61,7 @@ class LocalRunner:
             deployer=self._deployer,
             clock=self._clock,
             folder=job.folder / trial.trial_id,
-            interpreter=job.interpreter,
+            environment=job.environment,
             skip=known,
         )
         result = run_trial(

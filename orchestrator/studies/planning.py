@@ -1,15 +1,18 @@
 """Expands a study into what it would do: trials, commands, placement, traffic, time. Starts nothing."""
 
 import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from adapters import registry
-from adapters.protocol import ModelRef
+from adapters.protocol import Violation
 from orchestrator.domain.load import OfferedLoad
-from orchestrator.domain.study import EngineChoice, StudySpec
+from orchestrator.domain.study import StudySpec
+from orchestrator.search.spaces import space_of
+from orchestrator.studies.candidates import Candidate
+from orchestrator.telemetry.hardware import read_hardware
 from orchestrator.trials import placement_of, schedule_for
-from search_spaces import load_space
 
 EXAMPLE_PORT = 8000
 SECONDS_PER_HOUR = 3600.0
@@ -23,6 +26,7 @@ class EnginePlan:
     trials: int
     space: dict[str, list[Any] | str]
     violations: tuple[str, ...]
+    obstacles: tuple[str, ...]
     argv: tuple[str, ...]
     bundles: tuple[dict[str, float], ...]
     strategy: str
@@ -67,14 +71,14 @@ class StudyPlan:
         ]
 
 
-def plan_study(study: StudySpec, model: ModelRef) -> StudyPlan:
-    """Expand a study for a model.
+def plan_study(study: StudySpec, candidates: Sequence[Candidate]) -> StudyPlan:
+    """Expand a study for its candidates.
 
     Raises:
         TraceError: the workload cannot carry a load.
     """
     window = study.window
-    engines = tuple(_engine_plan(study, choice, model) for choice in study.engines)
+    engines = tuple(_engine_plan(study, one) for one in candidates)
     replay_s = len(study.load.loads) * (window.warmup_s + window.measure_s + window.drain_s)
     devices = sum(engine.trials * engine.devices for engine in engines)
     return StudyPlan(
@@ -98,17 +102,19 @@ def _load_plan(study: StudySpec, load: OfferedLoad) -> LoadPlan:
     )
 
 
-def _engine_plan(study: StudySpec, choice: EngineChoice, model: ModelRef) -> EnginePlan:
+def _engine_plan(study: StudySpec, candidate: Candidate) -> EnginePlan:
+    choice, model = candidate.choice, candidate.model
     adapter = registry.get(choice.name)
-    space = load_space(choice.name).restricted(choice.search)
+    space = space_of(choice)
     config = adapter.config_type.model_validate(choice.config)
     ports = {name: EXAMPLE_PORT + index for index, name in enumerate(adapter.port_names())}
     placement = placement_of(config, adapter=adapter, model=model, device=study.deploy.device)
     return EnginePlan(
-        engine=choice.name,
+        engine=choice.candidate,
         trials=study.budget.trials,
         space={one.name: list(one.values) if one.values else f"{one.low}..{one.high}" for one in space.parameters},
-        violations=tuple(space.violations(space.defaults())),
+        violations=(*space.violations(space.defaults()), *_texts(adapter.check(config, model, read_hardware()))),
+        obstacles=_texts(candidate.obstacles),
         argv=adapter.launch_plan(config, model, ports=ports).argv,
         bundles=tuple(dict(bundle) for bundle in placement.bundles),
         strategy=placement.strategy,
@@ -130,4 +136,9 @@ def _engine_lines(engine: EnginePlan) -> str:
         f"  placement: {engine.strategy} of {list(engine.bundles)}, {engine.devices} devices a trial",
         f"  command of the defaults: {shlex.join(engine.argv)}",
     ]
-    return "\n".join([*lines, *(f"  the defaults violate: {one}" for one in engine.violations)])
+    lines += [f"  the defaults violate: {one}" for one in engine.violations]
+    return "\n".join([*lines, *(f"  cannot run here: {one}" for one in engine.obstacles)])
+
+
+def _texts(violations: Iterable[Violation]) -> tuple[str, ...]:
+    return tuple(f"{one.key}: seen {one.seen!r}, allowed {one.allowed}" for one in violations)

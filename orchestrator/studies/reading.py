@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from adapters import registry
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.study import EngineChoice, StudySpec
-from search_spaces.catalog import load_space
+from orchestrator.search.spaces import space_of
 
 CATALOG = files("orchestrator.studies") / "catalog"
 
@@ -81,7 +81,7 @@ def _check_engine(choice: EngineChoice, origin: str) -> None:
         fields = list(adapter.config_type.model_fields)
         raise InputError("\n".join(_line(f"{origin}.config", one, allowed=fields) for one in error.errors())) from error
     try:
-        load_space(choice.name).restricted(choice.search)
+        space_of(choice)
     except ValueError as error:
         raise InputError(f"{origin}.search: {error}") from error
 

@@ -89,7 +89,7 @@ def _study(event: StudyOpened) -> tuple[Operation, ...]:
 
 def _trial(event: TrialStarted, opened: StudyOpened) -> tuple[Operation, ...]:
     trial = event.trial
-    params = {"engine": trial.engine, "trial": str(trial.number)}
+    params = {"engine": trial.engine, "candidate": trial.label, "trial": str(trial.number)}
     params |= {f"config.{key}": text for key, text in _flat(redact(trial.config))}
     params |= {f"assignment.{key}": text for key, text in _flat(redact(trial.assignment))}
     short, texts = _split(event.trial_id, params)
@@ -99,13 +99,14 @@ def _trial(event: TrialStarted, opened: StudyOpened) -> tuple[Operation, ...]:
         "study.digest": trial.study_digest,
         "trial.digest": event.digest,
         "engine": trial.engine,
+        "candidate": trial.label,
         "model.weights_sha256": trial.model_sha256,
         **_shared_tags(opened),
     }
     run = OpenRun(
         run=event.trial_id,
         experiment=opened.study_id,
-        name=f"{trial.number:03d} {trial.engine}" + (" (defaults)" if not trial.assignment else ""),
+        name=f"{trial.number:03d} {trial.label}" + (" (defaults)" if not trial.assignment else ""),
         parent=opened.study_id,
         start_ms=to_ms(event.at),
         tags={},

@@ -1,7 +1,7 @@
 """One trial from check to verified stop. Knows no cluster; what deploys is handed in."""
 
 from orchestrator.trials.ends import InfeasibleError, end_of, score
-from orchestrator.trials.run import TrialResult, TrialRun, placement_of, run_trial
+from orchestrator.trials.run import TrialResult, TrialRun, example_plan, placement_of, run_trial
 from orchestrator.trials.specs import trial_spec
 from orchestrator.trials.traffic import schedule_for
 
@@ -10,6 +10,7 @@ __all__ = [
     "TrialResult",
     "TrialRun",
     "end_of",
+    "example_plan",
     "placement_of",
     "run_trial",
     "schedule_for",

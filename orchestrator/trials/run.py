@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from adapters.protocol import EngineAdapter, EngineConfig, ModelRef
+from adapters.protocol import EngineAdapter, EngineConfig, LaunchPlan, ModelRef
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest, StopReport
+from orchestrator.domain.environment import EngineEnvironment
 from orchestrator.domain.errors import DeploymentError, MeasurementRefusedError
 from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
@@ -35,7 +36,7 @@ class TrialRun:
         deployer: Deployer,
         clock: Clock,
         folder: Path,
-        interpreter: Path,
+        environment: EngineEnvironment,
         skip: Mapping[int, Measurement] | None = None,
     ) -> None:
         self.trial = trial
@@ -48,7 +49,7 @@ class TrialRun:
         self._deployer = deployer
         self._clock = clock
         self._folder = folder
-        self._interpreter = interpreter
+        self._environment = environment
         self._skip = dict(skip or {})
         self._deployment: Deployment | None = None
         self._collector: Collector | None = None
@@ -71,7 +72,7 @@ class TrialRun:
         deployment = self._deployer.deploy(self._request())
         self._deployment = deployment
         self.engine_start_s = deployment.times.token_s
-        self.facts = _facts(deployment)
+        self.facts = {**_facts(deployment), **self._environment.facts()}
         self._collector = Collector(
             metrics_url=deployment.metrics_url,
             server_metrics=self._adapter.server_metrics(),
@@ -118,18 +119,25 @@ class TrialRun:
             model=self._model,
             placement=placement_of(config, adapter=self._adapter, model=self._model, device=deploy.device),
             folder=self._folder,
-            interpreter=self._interpreter,
+            interpreter=self._environment.interpreter,
             via=deploy.via,
             cpus=deploy.engine_cpus,
             ready_timeout_s=deploy.ready_timeout_s,
+            runtime_env=self._environment.runtime_env,
         )
 
 
 def placement_of(config: EngineConfig, *, adapter: EngineAdapter, model: ModelRef, device: str) -> PlacementPlan:
     """Plan an engine's bundles; its executor decides their shape, so real ports do not matter here."""
-    ports = {name: index + 1 for index, name in enumerate(adapter.port_names())}
-    plan = adapter.launch_plan(config, model, ports=ports)
-    return plan_placement(plan.executor, tp=config.tp, pp=config.pp, device=device)
+    executor = example_plan(adapter, config, model).executor
+    return plan_placement(executor, tp=config.tp, pp=config.pp, device=device)
+
+
+def example_plan(adapter: EngineAdapter, config: EngineConfig, model: ModelRef) -> LaunchPlan:
+    """Plan a launch on ports that nobody will open, for what does not depend on them."""
+    return adapter.launch_plan(
+        config, model, ports={name: index + 1 for index, name in enumerate(adapter.port_names())}
+    )
 
 
 class TrialResult(NamedTuple):
@@ -166,6 +174,7 @@ def _facts(deployment: Deployment) -> dict[str, str]:
     return {
         "argv": " ".join(deployment.argv),
         "endpoint.via": deployment.endpoint.via,
+        **{f"resolved.{name}": value for name, value in deployment.resolved.items()},
         "start.place_s": f"{times.place_s:.3f}",
         "start.listen_s": f"{times.listen_s:.3f}",
         "start.health_s": f"{times.health_s:.3f}",

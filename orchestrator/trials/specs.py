@@ -19,6 +19,8 @@ def trial_spec(job: SearchJob, number: int, assignment: Mapping[str, Any]) -> Tr
         study_digest=study.digest,
         number=number,
         engine=job.choice.name,
+        candidate=job.choice.candidate,
+        engine_version=job.environment.version,
         assignment=dict(assignment),
         config={**job.choice.config, **assignment},
         model_sha256=job.model.weights_sha256,

@@ -12,6 +12,7 @@ from adapters.samples import sample_model
 from orchestrator.cluster.runner import RayRunner
 from orchestrator.cluster.session import ray_session
 from orchestrator.domain.clock import SystemClock
+from orchestrator.domain.environment import EngineEnvironment
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import TrialOutcome
 from orchestrator.domain.runner import SearchJob, TrialTimes
@@ -47,7 +48,7 @@ def a_search(folder: Path, *, measure_s: float = 1.0, **changes: object) -> Sear
         "study_id": "cluster-test-1",
         "choice": choice,
         "model": MODEL,
-        "interpreter": Path(sys.executable),
+        "environment": EngineEnvironment("own", interpreter=Path(sys.executable)),
         "folder": folder,
         "trials": budget.trials,
     }

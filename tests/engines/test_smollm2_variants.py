@@ -11,6 +11,8 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from adapters.protocol import ModelRef
+from orchestrator.domain.weights import weights_relation
+from orchestrator.models.provenance import provenance_of
 from tests.engines.llamacpp_server import RunningLlamaCpp
 
 pytestmark = pytest.mark.engine
@@ -52,6 +54,39 @@ def test_bf16_weights_are_bitwise_equal_in_both_formats(smollm2_variants: dict[s
             assert tensor.dtype == torch.bfloat16
             expected = ours[name] if permuted_heads is None else unpermuted(ours[name], permuted_heads)
             np.testing.assert_array_equal(tensor.view(torch.uint16).numpy(), expected, err_msg=name)
+
+
+def test_both_bf16_files_are_one_checkpoint_by_their_own_values(smollm2_variants: dict[str, ModelRef]) -> None:
+    file, folder = (provenance_of(smollm2_variants[name].path) for name in ("bf16", "bf16-hf"))
+    assert file == folder
+    assert not file.is_derived
+    assert file.checkpoint_digest is not None
+
+
+def test_every_variant_leads_to_the_checkpoint_that_the_files_hold(smollm2_variants: dict[str, ModelRef]) -> None:
+    held = provenance_of(smollm2_variants["bf16-hf"].path).checkpoint_digest
+    assert {ref.checkpoint_digest for ref in smollm2_variants.values()} == {held}
+    assert {name: ref.is_derived for name, ref in smollm2_variants.items()} == {
+        "q4_1": True,
+        "bf16": False,
+        "q8_0": True,
+        "bf16-hf": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "relation"),
+    [
+        ("bf16", "bf16-hf", "same"),
+        ("bf16-hf", "q8_0", "derived"),
+        ("q8_0", "q4_1", "derived"),
+        ("q8_0", "q8_0", "same"),
+    ],
+)
+def test_variants_relate_as_they_were_made(
+    smollm2_variants: dict[str, ModelRef], one: str, other: str, relation: str
+) -> None:
+    assert weights_relation(smollm2_variants[one], smollm2_variants[other]) == relation
 
 
 def test_every_variant_describes_the_same_model(smollm2_variants: dict[str, ModelRef]) -> None:

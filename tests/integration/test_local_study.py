@@ -1,6 +1,5 @@
 """A whole study without Ray: the simulated engine, real processes, real traffic, real telemetry."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,13 @@ from orchestrator.domain.measurement import Measurement, Verdict
 from orchestrator.domain.outcome import Completed, Infeasible, TrialOutcome
 from orchestrator.domain.runner import PastTrial, TrialTimes
 from orchestrator.domain.trial import TrialSpec
-from orchestrator.models import resolve
 from orchestrator.replay import read_records
+from orchestrator.studies.candidates import candidates_of
 from orchestrator.studies.local_runner import LocalRunner
 from orchestrator.studies.reading import parse_study
 from orchestrator.studies.sweep import run_sweep
 from orchestrator.telemetry.files import read_telemetry
+from orchestrator.telemetry.hardware import read_hardware
 
 TTFT_S = 0.03
 ITL_S = 0.005
@@ -69,8 +69,7 @@ def run(folder: Path, *, past: tuple[PastTrial, ...] = (), **changes: Any) -> No
     run_sweep(
         study,
         study_id="local-1",
-        model=resolve("none", "none"),
-        interpreter=Path(sys.executable),
+        candidates=candidates_of(study, read_hardware()),
         folder=folder,
         runner=LocalRunner(LocalDeployer(clock), clock),
         observer=notebook,

@@ -7,6 +7,7 @@ import pytest
 from adapters.samples import sample_model
 from orchestrator.cluster.reports import Deployed, Ended, Interrupted, Measured, Ticket
 from orchestrator.cluster.roster import Answer, Roster
+from orchestrator.domain.environment import EngineEnvironment
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, TrialOutcome
 from orchestrator.domain.runner import PastTrial, SearchJob, TrialTimes
@@ -73,7 +74,7 @@ def a_job(**changes: Any) -> SearchJob:
         "study_id": "demo-1",
         "choice": EngineChoice(name="llamacpp"),
         "model": sample_model("none"),
-        "interpreter": Path("python"),
+        "environment": EngineEnvironment("own"),
         "folder": Path("trials"),
         "trials": 3,
     }

@@ -1,10 +1,13 @@
 import contextlib
 import http.server
+import json
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from adapters.openai import Dialect
+from adapters.protocol import Capabilities
 from orchestrator.deploy.readiness import MAX_TOKEN_PROBES, NotReadyError, Probe, await_ready
 from orchestrator.domain.clock import NS_PER_S, Clock, SystemClock
 from orchestrator.domain.endpoint import Endpoint
@@ -34,10 +37,11 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, answers: list[Answer]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers = answers
-        self.asked: list[str | None] = []
+        self.asked: list[tuple[str, dict]] = []
+        self.health: list[int] = [200]
 
-    def next_answer(self) -> Answer:
-        self.asked.append(None)
+    def next_answer(self, path: str, body: dict) -> Answer:
+        self.asked.append((path, body))
         return self.answers[min(len(self.asked), len(self.answers)) - 1]
 
 
@@ -48,11 +52,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Stay quiet."""
 
     def do_GET(self) -> None:
-        self.answer(200, b"")
+        self.answer(self.server.health.pop(0) if len(self.server.health) > 1 else self.server.health[0], b"")
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(*self.server.next_answer())
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer(*self.server.next_answer(self.path, body))
 
     def answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -73,10 +77,16 @@ def serving(*answers: Answer) -> Iterator[Server]:
             thread.join()
 
 
-def probe_of(server: Server, *, clock: Clock = CLOCK, watch: Callable[[], None] = lambda: None) -> Probe:
+def probe_of(
+    server: Server,
+    *,
+    clock: Clock = CLOCK,
+    watch: Callable[[], None] = lambda: None,
+    dialect: Dialect = Dialect(),  # noqa: B008 - frozen
+) -> Probe:
     began_ns = clock.now_ns()
     endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}", "m")
-    return Probe(endpoint, "/health", began_ns, began_ns + 10 * NS_PER_S, watch)
+    return Probe(endpoint, "/health", began_ns, began_ns + 10 * NS_PER_S, watch, dialect=dialect)
 
 
 def test_an_engine_that_answers_words_is_ready() -> None:
@@ -114,3 +124,32 @@ def test_an_engine_that_ends_meanwhile_is_not_waited_for() -> None:
 
     with serving((503, b"")) as server, pytest.raises(NotReadyError, match="it ended"):
         await_ready(probe_of(server, watch=watch), CLOCK)
+
+
+def test_an_engine_whose_health_goes_is_not_waited_for() -> None:
+    with serving((500, b"no memory")) as server:
+        server.health = [200, 503]
+        with pytest.raises(NotReadyError, match=r"was healthy and is no more.*no memory"):
+            await_ready(probe_of(server), CLOCK)
+    assert len(server.asked) == 1
+
+
+def test_it_is_asked_as_the_measurement_will_ask_it() -> None:
+    dialect = Dialect(capabilities=Capabilities(output_length_control="generation_config", usage_in_stream=False))
+    with serving((200, WORD)) as server:
+        await_ready(probe_of(server, dialect=dialect), CLOCK)
+    path, body = server.asked[0]
+    assert path == "/v1/completions"
+    assert json.loads(body["generation_config"]) == {"eos_token_id": -1}
+    assert "stream_options" not in body
+
+
+def test_a_server_that_only_chats_is_ready_by_its_chat() -> None:
+    role = b'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\n'
+    said = b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n'
+    with serving((200, role), (200, role + said)) as server:
+        await_ready(probe_of(server, dialect=Dialect("chat")), CLOCK)
+    path, body = server.asked[0]
+    assert len(server.asked) >= 3
+    assert path == "/v1/chat/completions"
+    assert body["messages"] == [{"role": "user", "content": "The capital of France is"}]

@@ -1,9 +1,10 @@
 import json
+from typing import get_args
 
 import pytest
 
 from adapters.openai import Dialect, encode_request
-from adapters.protocol import Capabilities
+from adapters.protocol import Capabilities, LengthControl
 
 
 def sent(prompt: object, dialect: Dialect, **more: object) -> dict:
@@ -34,11 +35,17 @@ def test_messages_pass_through_on_chat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "extra"), [("ignore_eos", {"ignore_eos": True}), ("min_tokens", {"min_tokens": 8}), (None, {})]
+    ("control", "extra"),
+    [
+        ("ignore_eos", {"ignore_eos": True}),
+        ("min_tokens", {"min_tokens": 8}),
+        ("generation_config", {"generation_config": '{"eos_token_id": -1}'}),
+        (None, {}),
+    ],
 )
 def test_output_length_is_forced_as_the_server_can(control: str | None, extra: dict) -> None:
     body = sent("x", Dialect(capabilities=Capabilities(output_length_control=control)))
-    assert {key: body[key] for key in ("ignore_eos", "min_tokens") if key in body} == extra
+    assert {key: body[key] for key in get_args(LengthControl) if key in body} == extra
 
 
 def test_no_length_is_forced_where_none_is_asked() -> None:

@@ -1,0 +1,1 @@
+"""DeepSpeed-MII behind its own OpenAI server."""

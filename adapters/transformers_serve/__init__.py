@@ -1,0 +1,1 @@
+"""Transformers, as the HTTP server that its own command `transformers serve` starts."""

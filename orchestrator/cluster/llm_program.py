@@ -1,0 +1,64 @@
+"""What runs in the engine's own interpreter: builds the application of Ray Serve LLM and says what it resolved.
+
+Goes there by value, since Seatrial is not installed there: imports the standard library, and Ray inside its functions.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def deploy(llm_config: dict[str, Any], *, name: str, route_prefix: str, folder: str) -> None:
+    """Begin to deploy the application of one engine, whose server leaves log and process id in `folder`."""
+    from ray import serve  # noqa: PLC0415 - of the engine's environment
+    from ray.serve.llm import LLMConfig, build_openai_app  # noqa: PLC0415
+
+    config = LLMConfig.model_validate({**llm_config, "server_cls": telling_server(folder)})
+    ingress = {"num_replicas": 1, "autoscaling_config": None, "ray_actor_options": {"num_cpus": 0}}
+    app = build_openai_app({"llm_configs": [config], "ingress_deployment_config": ingress})
+    serve.api._run(app, _blocking=False, name=name, route_prefix=route_prefix)  # noqa: SLF001 - as in serve_control
+
+
+def telling_server(folder: str) -> type:
+    """Make Serve's own LLM server, which also keeps the engine's log and tells process and resolved configuration."""
+    from ray.serve.llm import deployment  # noqa: PLC0415 - of the engine's environment
+
+    base: Any = deployment.LLMServer
+
+    class TellingServer(base):  # type: ignore[misc]  # its engine's types live in the engine's environment
+        """An LLM server; told apart from others by its log, its record and `tell`."""
+
+        async def __init__(self, *arguments: object, **options: object) -> None:  # type: ignore[misc]  # Serve awaits it
+            """Send what this process and its children print to the log, leave the pid, then start the engine."""
+            keep_log(folder)
+            await super().__init__(*arguments, **options)
+
+        async def tell(self, fields: dict[str, str]) -> dict[str, object]:
+            """Return the process, its node, and the settings at their dotted places in vLLM's configuration."""
+            import ray  # noqa: PLC0415
+
+            engine: Any = self.engine
+            config = engine._engine_client.vllm_config  # noqa: SLF001 - no public way
+            settings = {name: at(config, place) for name, place in fields.items()}
+            node_id = ray.get_runtime_context().get_node_id()
+            return {"pid": os.getpid(), "node_id": node_id, "settings": settings}
+
+    return TellingServer
+
+
+def keep_log(folder: str) -> None:
+    """Send stdout and stderr of this process to `engine.log` and append its pid to `replicas.jsonl`."""
+    log = os.open(Path(folder) / "engine.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+    os.close(log)
+    with (Path(folder) / "replicas.jsonl").open("a", encoding="utf-8") as record:
+        record.write(json.dumps({"pid": os.getpid()}) + "\n")
+
+
+def at(owner: object, place: str) -> str | None:
+    """Return the attribute at a dotted place as text, None where there is none."""
+    for name in place.split("."):
+        owner = getattr(owner, name, None)
+    return None if owner is None else str(owner)
