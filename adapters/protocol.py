@@ -107,7 +107,8 @@ class Capabilities:
     """What an engine's server can do; the client adapts to it and the record states it.
 
     `formats` are the formats of weights that it reads, the one it prefers first. `output_length_control` is the field
-    of a request's body by which an answer is kept from ending before `max_tokens`.
+    of a request's body by which an answer is kept from ending before `max_tokens`. `lora` says that LoRA adapters are
+    served beside the base model, each asked by its own name as the request's model.
     """
 
     streams: bool = True
@@ -120,6 +121,7 @@ class Capabilities:
     is_simulated: bool = False
     formats: tuple[Format, ...] = ("hf",)
     routes: tuple[Literal["completions", "chat"], ...] = ("completions", "chat")
+    lora: bool = False
 
 
 @dataclass(frozen=True, slots=True)

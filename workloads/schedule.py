@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from workloads.blocks import BlockIds, freeze
 from workloads.digest import canonical_json, digest_bytes
 from workloads.errors import WorkloadError
+from workloads.lora import LoraMix, draw_mix
 from workloads.requests import scale_requests
 from workloads.trace import Trace
 from workloads.traffic import Traffic, closed_traffic, open_traffic
@@ -27,6 +28,7 @@ class Schedule:
     `intended_ns` (int64) counts from the start of the load, ascending; None in a closed loop. `input_tokens` and
     `output_tokens` are int32, at least 1. `blocks` holds the ids of leading blocks of `block_tokens` tokens.
     `duration_s` is the load's length, None in a closed loop. `facts` say how all this came to be, as JSON-like values.
+    `lora` says which requests ask a LoRA adapter, None where the workload names none.
     """
 
     intended_ns: NDArray[np.int64] | None
@@ -36,6 +38,7 @@ class Schedule:
     block_tokens: int | None
     duration_s: float | None
     facts: Mapping[str, object]
+    lora: LoraMix | None = None
 
     def __len__(self) -> int:
         return len(self.input_tokens)
@@ -45,13 +48,14 @@ class Schedule:
         """Digest arrays (little-endian) and facts."""
         times = (self.intended_ns,) if self.intended_ns is not None else ()
         blocks = (self.blocks.offsets, self.blocks.values) if self.blocks is not None else ()
+        lora = (self.lora.choices,) if self.lora is not None else ()
         head = {
             "facts": dict(self.facts),
             "block_tokens": self.block_tokens,
             "duration_s": self.duration_s,
-            "arrays": [len(times), len(blocks)],
+            "arrays": [len(times), len(blocks), *([len(lora)] if lora else [])],
         }
-        arrays = (*times, self.input_tokens, self.output_tokens, *blocks)
+        arrays = (*times, self.input_tokens, self.output_tokens, *blocks, *lora)
         return digest_bytes(
             canonical_json(head).encode(),
             *(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays),
@@ -107,6 +111,7 @@ def _finish(
         "lengths": scale_facts,
         "content": workload.content,
         "seed": workload.seed,
+        **({"lora": workload.lora} if workload.lora else {}),
     }
     return Schedule(
         intended_ns=freeze(traffic.arrival_ns) if traffic.arrival_ns is not None else None,
@@ -116,4 +121,5 @@ def _finish(
         block_tokens=requests.block_tokens,
         duration_s=float(duration_s) if duration_s is not None else None,
         facts=facts,
+        lora=draw_mix(workload.lora, len(requests), workload.seed) if workload.lora else None,
     )

@@ -13,7 +13,10 @@ FACTS_KEY = b"seatrial.schedule"
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:
-    """Write a schedule: `intended_ns` (null in a closed loop), lengths in tokens, leading block ids if any."""
+    """Write a schedule: `intended_ns` (null in a closed loop), lengths in tokens, leading block ids if any.
+
+    `lora` is there where the workload names adapters: the one that a request asks, null for the base model.
+    """
     count = len(schedule)
     times = schedule.intended_ns if schedule.intended_ns is not None else pa.nulls(count, pa.int64())
     columns = {
@@ -24,6 +27,8 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     if schedule.blocks is not None:
         offsets = pa.array(schedule.blocks.offsets.astype("int32"))
         columns["block_ids"] = pa.ListArray.from_arrays(offsets, pa.array(schedule.blocks.values))
+    if schedule.lora is not None:
+        columns["lora"] = pa.array([schedule.lora.of(index) for index in range(count)], pa.string())
     head = {
         "digest": schedule.digest,
         "facts": dict(schedule.facts),

@@ -19,6 +19,7 @@ StreamName = Literal[
     "spread",
     "thinning",
     "random_tokens",
+    "lora",
 ]
 
 

@@ -1,9 +1,15 @@
 """A workload: the named, seeded description from which schedules are built."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+SHARE_TOLERANCE = 1e-9  # 0.1 + 0.2 + 0.7 is not quite 1
+Stop = Literal["forced", "natural"]
+AdapterName = Annotated[str, Field(min_length=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Frozen(BaseModel):
@@ -52,7 +58,11 @@ class LengthScale(_Frozen):
 
 
 class Workload(_Frozen):
-    """Who is sent, how long, with which content. The offered rate belongs to the load, not to the workload."""
+    """Who is sent, how long, with which content. The offered rate belongs to the load, not to the workload.
+
+    `stop: natural` lets the model end its answers; the schedule's output lengths are then upper bounds. `lora` gives
+    shares of the requests to LoRA adapters by the names under which the engine serves them.
+    """
 
     source: Source = Field(default_factory=lambda: PublishedSource(name="chat"))
     lengths: LengthScale = Field(default_factory=LengthScale)
@@ -62,4 +72,20 @@ class Workload(_Frozen):
     rate_method: Literal["compress", "thin"] = Field(
         default="compress", description="how a trace is brought to another rate: time compressed, or requests dropped"
     )
+    stop: Stop = Field(default="forced", description="forced: answers have the schedule's lengths; natural: at most")
+    lora: dict[AdapterName, Share] = Field(
+        default_factory=dict, description="share of requests of each LoRA adapter; the rest asks the base model"
+    )
     seed: int = Field(default=0, ge=0)
+
+    @field_validator("lora")
+    @classmethod
+    def _shares_fit(cls, value: dict[str, float]) -> dict[str, float]:
+        total = math.fsum(value.values())
+        if total > 1 + SHARE_TOLERANCE:
+            raise ValueError(f"expected shares of at most 1 in all, seen {total:g}; the base model takes the rest")
+        return dict(sorted(value.items()))
+
+    def __hash__(self) -> int:
+        """Hash by content: a mapping has no hash of its own."""
+        return hash(self.model_dump_json())

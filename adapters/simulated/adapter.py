@@ -52,6 +52,7 @@ class SimulatedAdapter:
         cache_reset_path="/reset_prefix_cache",
         is_simulated=True,
         formats=("none", "hf", "gguf"),
+        lora=True,
     )
     environment: ClassVar[Environment] = Environment(builds=(), module=None, hardware="any", licence="Apache-2.0")
 

@@ -28,6 +28,9 @@ class SimulatedConfig(EngineConfig):
     max_model_len: int = Field(default=32768, ge=2, description="tokens of the longest request, prompt and output")
     kv_tokens: int = Field(default=131072, ge=1, description="tokens in the KV pool that utilisation is a share of")
 
+    lora_modules: str | None = Field(
+        default=None, min_length=1, description="names of adapters that it answers to, separated by commas"
+    )
     script: str | None = Field(default=None, description="JSON lines: ttft_s, itl_s, tokens_per_chunk, failure")
     log: str | None = Field(default=None, description="file for the server's own send log, JSON lines")
 

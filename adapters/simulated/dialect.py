@@ -5,7 +5,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adapters.simulated.options import Options
+from adapters.simulated.options import Options, served_models
 
 DEFAULT_MAX_TOKENS = 16
 VOCAB_SIZE = 32768
@@ -64,8 +64,9 @@ def read_generation(body: bytes, kind: Kind, *, request_id: str | None, options:
         BadRequestError: no JSON object, another model, no prompt, an impossible length.
     """
     row = read_object(body)
-    if row.get("model", options.model) != options.model:
-        raise BadRequestError(f"the model {row['model']!r} does not exist; this server has {options.model!r}", 404)
+    model, served = row.get("model", options.model), served_models(options)
+    if model not in served:
+        raise BadRequestError(f"the model {model!r} does not exist; this server has {', '.join(served)}", 404)
     prompt = _prompt(row.get("prompt")) if kind == "text_completion" else _chat_prompt(row.get("messages"))
     asked = row.get("max_completion_tokens") or row.get("max_tokens", DEFAULT_MAX_TOKENS)
     if not isinstance(asked, int) or asked < 1:
@@ -79,7 +80,7 @@ def read_generation(body: bytes, kind: Kind, *, request_id: str | None, options:
         raise BadRequestError(f"stream_options: expected an object, saw {stream_options!r}")
     return Generation(
         kind=kind,
-        model=options.model,
+        model=model,
         request_id=request_id or row.get("user"),
         prompt=prompt,
         output_tokens=max(1, options.eos_after_tokens or 1) if ends_early else asked,

@@ -36,6 +36,7 @@ class Options:
     eos_after_tokens: int | None = None
     max_model_len: int = 32768
     kv_tokens: int = 131072
+    lora_modules: str | None = None
     script: str | None = None
     log: str | None = None
     fail_every: int | None = None
@@ -47,6 +48,11 @@ class Options:
     crash_on_start: str | None = None
     crash_after_requests: int | None = None
     grow_bytes_per_request: int = 0
+
+
+def served_models(options: Options) -> tuple[str, ...]:
+    """Name the model and the adapters that requests may ask."""
+    return (options.model, *(options.lora_modules.split(",") if options.lora_modules else ()))
 
 
 def flag_name(field_name: str) -> str:

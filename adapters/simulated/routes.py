@@ -7,6 +7,7 @@ from adapters.simulated import metrics
 from adapters.simulated.connection import Connection, HttpRequest
 from adapters.simulated.dialect import BadRequestError, Kind, error_body, read_generation, read_object, tokenize
 from adapters.simulated.engine import Engine
+from adapters.simulated.options import served_models
 from adapters.simulated.reply import Reply
 from adapters.simulated.script import Script
 
@@ -64,13 +65,9 @@ class Routes:
 
     def _models(self, _request: HttpRequest, peer: Connection) -> None:
         options = self._engine.options
-        model = {
-            "id": options.model,
-            "object": "model",
-            "owned_by": "simulated",
-            "max_model_len": options.max_model_len,
-        }
-        peer.respond_json(200, {"object": "list", "data": [model]})
+        about = {"object": "model", "owned_by": "simulated", "max_model_len": options.max_model_len}
+        models = [{"id": name, **about} for name in served_models(options)]
+        peer.respond_json(200, {"object": "list", "data": models})
 
     def _health(self, _request: HttpRequest, peer: Connection) -> None:
         is_healthy = time.monotonic_ns() >= self._healthy_ns

@@ -41,7 +41,7 @@ class VllmAdapter:
     name: ClassVar[str] = "vllm"
     config_type: ClassVar[type[EngineConfig]] = VllmConfig
     capabilities: ClassVar[Capabilities] = Capabilities(
-        output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache", formats=("hf",)
+        output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache", formats=("hf",), lora=True
     )
     environment: ClassVar[Environment] = Environment(
         builds=(
@@ -103,6 +103,8 @@ def _flags(config: VllmConfig) -> Iterator[str]:
             yield f"--{flag}" if value else f"--no-{flag}"
         else:
             yield f"--{flag}={value}"
+    if config.loras:
+        yield from ("--lora-modules", *(f"{name}={path}" for name, path in config.loras))
 
 
 def _llm_config(config: VllmConfig, model: ModelRef) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from adapters.protocol import EngineConfig
 ENV_FIELDS = ("vllm_cpu_kvcache_space", "vllm_cpu_omp_threads_bind")
 PARALLEL_FLAGS = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size"}
 OURS = frozenset({"serve_llm"})
+OF_SERVER = frozenset({"lora_modules"})  # flags of its API server, which its engine does not know
+LoraRank = Literal[1, 8, 16, 32, 64, 128, 256, 320, 512]
 CacheDtype = Literal["auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2"]
 
 
@@ -49,6 +51,15 @@ class VllmConfig(EngineConfig):
     optimization_level: int = Field(default=2, ge=0, le=3, description="how much is compiled")
     speculative_config: str | None = Field(default=None, description="a JSON object, as vLLM takes it")
 
+    enable_lora: bool = Field(default=False, description="room for LoRA adapters; no compilation on a CPU")
+    max_loras: int = Field(default=1, ge=1, description="adapters that run in one batch; others wait")
+    max_lora_rank: LoraRank = Field(default=16, description="largest rank of an adapter")
+    lora_modules: str | None = Field(
+        default=None,
+        pattern=r"^[^=,]+=[^,]+(,[^=,]+=[^,]+)*$",
+        description="adapters by name and folder, such as sql=adapters/sql,chat=adapters/chat",
+    )
+
     @field_validator("speculative_config")
     @classmethod
     def _is_json_object(cls, value: str | None) -> str | None:
@@ -56,9 +67,15 @@ class VllmConfig(EngineConfig):
             raise ValueError('expected a JSON object, such as {"method": "ngram", "num_speculative_tokens": 4}')
         return value
 
+    @property
+    def loras(self) -> tuple[tuple[str, str], ...]:
+        """Return the name and the folder of each LoRA adapter."""
+        pairs = self.lora_modules.split(",") if self.lora_modules is not None else []
+        return tuple((name, path) for name, _, path in (one.partition("=") for one in pairs))
+
     def changed(self) -> Iterator[tuple[str, object]]:
         """Yield every engine flag that is not at its default, under the name that vLLM gives it."""
-        for name, value in self.model_dump(exclude_defaults=True, exclude={*OURS, *ENV_FIELDS}).items():
+        for name, value in self.model_dump(exclude_defaults=True, exclude={*OURS, *OF_SERVER, *ENV_FIELDS}).items():
             yield PARALLEL_FLAGS.get(name, name), value
 
     def environ(self) -> dict[str, str]:

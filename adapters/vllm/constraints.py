@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from adapters.protocol import Hardware, ModelRef, Violation
 from adapters.vllm.config import VllmConfig
+from adapters.vllm.lora import lora_violations
 
 GIB = 1 << 30
 CPU_BLOCK_TOKENS = 32
@@ -18,8 +19,10 @@ def violations(config: VllmConfig, model: ModelRef, hardware: Hardware) -> Itera
     yield from _parallelism(config, model)
     yield from _lengths(config, model)
     yield from _memory(config, model, hardware)
+    yield from lora_violations(config, model)
     if not hardware.has_cuda:
         yield from _cpu(config)
+        yield from _quantised_on_cpu(model, hardware)
 
 
 def _parallelism(config: VllmConfig, model: ModelRef) -> Iterator[Violation]:

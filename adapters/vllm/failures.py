@@ -21,18 +21,6 @@ PATTERNS: Mapping[StartFailure, tuple[str, ...]] = {
         r"MemoryError",
     ),
     StartFailure.LOST_DEVICE: (r"CUDA error", r"no CUDA-capable device", r"NVML_ERROR", r"ncclUnhandledCudaError"),
-    StartFailure.BAD_FLAG: (
-        r"error: (?:unrecognized arguments|argument )",
-        r"invalid choice",
-        r"must be divisible by tensor parallel size",
-        r"[Nn]ot enough allowed NUMA nodes",
-        r"doesn't match local world size",
-        r"is not supported for quantization",
-        r"Unknown quantization method",
-        r"max_num_batched_tokens \(\d+\)",
-        r"User-specified max_model_len",
-        r"validation errors? for \w*Config",
-    ),
     StartFailure.BAD_MODEL: (
         r"does not appear to have a file named",
         r"Repo id must be in the form",
@@ -44,6 +32,18 @@ PATTERNS: Mapping[StartFailure, tuple[str, ...]] = {
         r"Error while deserializing header",
         r"Cannot find any model weights",
         r"Invalid repository ID or local directory",
+    ),
+    StartFailure.BAD_FLAG: (
+        r"error: (?:unrecognized arguments|argument )",
+        r"invalid choice",
+        r"must be divisible by tensor parallel size",
+        r"[Nn]ot enough allowed NUMA nodes",
+        r"doesn't match local world size",
+        r"is not supported for quantization",
+        r"Unknown quantization method",
+        r"max_num_batched_tokens \(\d+\)",
+        r"User-specified max_model_len",
+        r"validation errors? for \w*Config",
     ),
 }
 

@@ -23,10 +23,11 @@ def facts_of(name: str, version: str | None = None) -> dict[str, Any]:
     """Say of one engine: versions installed, which would be used, hardware, licence, what is missing."""
     adapter = _adapter(name)
     environment = adapter.environment
+    found, missing = None, None
     try:
         found = find_environment(adapter, EngineChoice(name=name, version=version))
-    except MissingEnvironmentError:
-        found = None
+    except MissingEnvironmentError as error:
+        missing = error
     return {
         "name": name,
         "installed": found is not None,
@@ -38,7 +39,7 @@ def facts_of(name: str, version: str | None = None) -> dict[str, Any]:
         "simulated": adapter.capabilities.is_simulated,
         "tried": environment.is_tried,
         "lacks": lacks_of(adapter),
-        "to_install": None if found is not None else f"seatrial engines install {name}",
+        "to_install": missing.command if missing is not None else None,
     }
 
 
@@ -53,14 +54,21 @@ def lacks_of(adapter: EngineAdapter) -> str | None:
 def _adapter(name: str) -> EngineAdapter:
     try:
         return registry.get(name)
-    except registry.UnknownEngineError as error:
+    except (registry.UnknownEngineError, registry.DuplicateEngineError) as error:
+        raise InputError(str(error)) from error
+
+
+def _names() -> list[str]:
+    try:
+        return registry.names()
+    except registry.DuplicateEngineError as error:
         raise InputError(str(error)) from error
 
 
 @app.command("list")
 def list_engines(*, json: Json = False) -> None:
     """List every engine with what it needs."""
-    rows = [facts_of(name) for name in registry.names()]
+    rows = [facts_of(name) for name in _names()]
     if json:
         emit_json(rows)
         return
@@ -91,7 +99,8 @@ def check(name: str, *, version: Version = None, json: Json = False) -> None:
     if row["lacks"] is not None:
         raise InputError(row["lacks"])
     if not row["installed"]:
-        raise InputError(f"engine {name} is not installed here; to install it: {row['to_install']}")
+        what = f"{name} {version}" if version is not None else name
+        raise InputError(f"engine {what} is not installed here; to install it: {row['to_install']}")
     if json:
         emit_json(row)
         return

@@ -74,6 +74,27 @@ def await_ready(probe: Probe, clock: Clock) -> ReadyTimes:
     return ReadyTimes(*((at_ns - probe.began_ns) / NS_PER_S for at_ns in passed))
 
 
+def prove_token(endpoint: Endpoint, dialect: Dialect, clock: Clock, *, timeout_s: float) -> None:
+    """Return once the engine generated one more real token: a process that runs and a port that listens prove nothing.
+
+    Raises:
+        NotReadyError: it did not within `timeout_s`, or refuses.
+    """
+    now_ns = clock.now_ns()
+    deadline_ns = now_ns + round(timeout_s * NS_PER_S)
+    probe = Probe(endpoint, "", now_ns, deadline_ns, watch=lambda: None, dialect=dialect)
+    seen = ""
+    while _remaining_s(probe, clock) > 0:
+        try:
+            _time_token(probe, clock)
+        except _BusyError as error:
+            seen = seen or str(error)
+            time.sleep(RETRY_S)
+        else:
+            return
+    raise NotReadyError(f"expected a generated token within {timeout_s:g} s, seen: {seen}")
+
+
 def _address(endpoint: Endpoint) -> tuple[str, int]:
     parts = urlsplit(endpoint.base_url)
     return parts.hostname or "", parts.port or 80

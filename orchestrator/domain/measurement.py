@@ -109,6 +109,15 @@ class Measurement(_Frozen):
     resources: Resources
     schedule_digest: str
     content: str = Field(description="kind of prompt content: english, corpus, random")
+    stop: Literal["forced", "natural"] | None = Field(
+        default=None, description="who ended the answers: the scheduled length, or the model; None: not recorded"
+    )
+    num_ended_by_length: int | None = Field(
+        default=None, description="completed requests cut at max_tokens; None where no answer told why it ended"
+    )
+    num_ended_by_stop: int | None = Field(
+        default=None, description="completed requests that the model ended; None where no answer told why it ended"
+    )
     length_scale: FiniteFloat | None = Field(description="factor applied to the traffic's lengths; None: as recorded")
     is_simulated: bool
     started_at: str = Field(description="UTC, ISO 8601")

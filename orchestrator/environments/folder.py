@@ -41,15 +41,17 @@ def interpreter_of(place: Path) -> Path:
 
 
 def read_stamp(place: Path) -> Stamp | None:
-    """Return the stamp of a whole environment; None where there is none, or it is not readable."""
+    """Return the stamp of a whole environment; None where there is none, it is not readable, or no interpreter is."""
+    if not interpreter_of(place).exists():  # a link to a Python that was removed since
+        return None
     try:
         return Stamp.model_validate_json((place / STAMP).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValidationError):
+    except (OSError, UnicodeDecodeError, ValidationError):
         return None
 
 
 def stamps(engine: str | None = None) -> dict[Path, Stamp]:
-    """Return every whole environment, or those of one engine, by folder, the newest version last."""
+    """Return every whole environment, or those of one engine, by folder."""
     places = sorted(engines_folder().glob("[!.]*"))
     found = {place: stamp for place in places if (stamp := read_stamp(place)) is not None}
     return {place: stamp for place, stamp in found.items() if engine in {None, stamp.engine}}

@@ -5,13 +5,16 @@ An install that was interrupted goes on where uv's cache is: the folder is made 
 
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from uv import find_uv_bin
 
 from adapters.protocol import Build, EngineAdapter, Hardware
@@ -20,6 +23,7 @@ from orchestrator.environments.folder import STAMP, Stamp, engines_folder, inter
 
 LOCKS = files("adapters") / "environments"
 NEVER = 'sys_platform == "never"'
+A_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]*")  # it becomes part of a folder's name
 
 
 def choose_build(adapter: EngineAdapter, hardware: Hardware) -> Build:
@@ -42,24 +46,56 @@ def install(adapter: EngineAdapter, hardware: Hardware, *, version: str | None, 
     """
     build = choose_build(adapter, hardware)
     wanted = version or build.version
+    if not A_VERSION.fullmatch(wanted):
+        raise InputError(f"--version: expected a version such as {build.version}, seen {wanted!r}")
     place = place_of(adapter.name, wanted, build.needs)
-    engines_folder().mkdir(parents=True, exist_ok=True)
     lock = _lock_of(build, wanted)
-    with FileLock(engines_folder() / f".{place.name}.lock"):
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest() if lock is not None else None
+    with _held(place, say):
         stamp = read_stamp(place)
-        digest = hashlib.sha256(lock.read_bytes()).hexdigest() if lock is not None else None
         if stamp is not None and stamp.lock_sha256 == digest:
             say(f"{adapter.name} {wanted} is there already")
             return interpreter_of(place)
         say(f"installing {build.distribution} {wanted} into {place}")
-        (place / STAMP).unlink(missing_ok=True)
-        _uv(["venv", "--quiet", "--clear", "--python", sys.executable, str(place)])
-        _install_packages(build, wanted, lock=lock, place=place)
+        _make(place, build, wanted, lock=lock)
         stamp = Stamp(
             engine=adapter.name, distribution=build.distribution, version=wanted, needs=build.needs, lock_sha256=digest
         )
         (place / STAMP).write_text(stamp.model_dump_json(indent=1), encoding="utf-8")
     return interpreter_of(place)
+
+
+@contextmanager
+def _held(place: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the folder of one environment: one install at a time, others wait for it."""
+    lock = FileLock(place.with_name(f".{place.name}.lock"))
+    try:
+        engines_folder().mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            say(f"another install into {place} is going on; waiting for it")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+    except OSError as error:
+        raise InputError(
+            f"cannot keep environments in {engines_folder()}: {error}; free some space there or name another folder "
+            "with SEATRIAL_CACHE"
+        ) from error
+
+
+def _make(place: Path, build: Build, version: str, *, lock: Path | None) -> None:
+    """Make an environment anew; nothing is left of one whose packages cannot be had."""
+    (place / STAMP).unlink(missing_ok=True)
+    _uv(["venv", "--quiet", "--clear", "--python", sys.executable, str(place)])
+    try:
+        _install_packages(build, version, lock=lock, place=place)
+    except InputError:
+        shutil.rmtree(place)
+        raise
 
 
 def _lock_of(build: Build, version: str) -> Path | None:

@@ -16,6 +16,8 @@ SCALARS = (
     "num_completed",
     "num_failed",
     "num_drained",
+    "num_ended_by_length",
+    "num_ended_by_stop",
     "warmup_s",
     "window_s",
     "drain_s",

@@ -18,6 +18,7 @@ from orchestrator.metrics.fidelity import judge
 from orchestrator.metrics.percentiles import distribution
 from orchestrator.metrics.resources import is_throttled, prefix_cache_hit_ratio, summarise_telemetry
 from workloads.digest import digest
+from workloads.workload import Stop
 
 CachePolicy = Literal["salted", "reset", "natural"]
 MS_PER_S = 1000
@@ -28,7 +29,7 @@ class MeasurementFacts:
     """What a replay's log does not know: whose measurement it is, of which traffic, under which cache policy.
 
     `length_scale` is the factor applied to the lengths, None where they are as recorded. `degraded_by` names what
-    others saw that spoils the figures, such as a busy neighbour.
+    others saw that spoils the figures, such as a busy neighbour. `stop` says who ended the answers.
     """
 
     trial_digest: str
@@ -40,6 +41,7 @@ class MeasurementFacts:
     started_at: str
     warmup_s: float
     degraded_by: tuple[str, ...] = ()
+    stop: Stop = "forced"
 
 
 def measurement_digest(
@@ -50,10 +52,12 @@ def measurement_digest(
     warmup_s: float,
     measure_s: float,
     cache_policy: CachePolicy,
+    stop: Stop = "forced",
 ) -> str:
     """Digest what makes two measurements interchangeable; known before measuring, so that resume can skip.
 
-    The SLO is left out: it judges a measurement and does not change it. Spans count in whole milliseconds.
+    The SLO is left out: it judges a measurement and does not change it. Spans count in whole milliseconds. A forced
+    stop, the default, adds nothing.
     """
     return digest(
         {
@@ -63,6 +67,7 @@ def measurement_digest(
             "warmup_ms": round(warmup_s * MS_PER_S),
             "measure_ms": round(measure_s * MS_PER_S),
             "cache": cache_policy,
+            **({"stop": stop} if stop != "forced" else {}),
         }
     )
 
@@ -105,11 +110,20 @@ def summarise(
         resources=summarise_telemetry(telemetry, window),
         schedule_digest=facts.schedule_digest,
         content=facts.content,
+        stop=facts.stop,
         length_scale=facts.length_scale,
         is_simulated=facts.is_simulated,
         started_at=facts.started_at,
         **_distributions(issued),
+        **_ends(issued),
     )
+
+
+def _ends(issued: Sequence[RequestRecord]) -> dict[str, int | None]:
+    """Count why completed requests ended; nothing is known where no answer told."""
+    reasons = Counter(one.finish_reason for one in issued if one.failure is None and one.finish_reason is not None)
+    names = {"num_ended_by_length": "length", "num_ended_by_stop": "stop"}
+    return {name: reasons[reason] if reasons else None for name, reason in names.items()}
 
 
 def _digest(log: ReplayLog, facts: MeasurementFacts) -> str:
@@ -120,6 +134,7 @@ def _digest(log: ReplayLog, facts: MeasurementFacts) -> str:
         warmup_s=facts.warmup_s,
         measure_s=log.window.duration_s,
         cache_policy=facts.cache_policy,
+        stop=facts.stop,
     )
 
 

@@ -43,12 +43,14 @@ def prepare(
     dialect: Dialect,
     salt: str,
     seed: int = 0,
+    forces_length: bool = True,
 ) -> tuple[PreparedRequest, ...]:
     """Encode every request of a schedule for one endpoint: as token ids where the route and the server take them.
 
-    Offsets are 0 where the schedule has no times, as in a closed loop.
+    Offsets are 0 where the schedule has no times, as in a closed loop. A request for a LoRA adapter names it as its
+    model.
     """
-    times = schedule.intended_ns
+    times, lora = schedule.intended_ns, schedule.lora
     make = prompts.token_ids if dialect.takes_token_ids else prompts.text
     return tuple(
         PreparedRequest(
@@ -56,10 +58,11 @@ def prepare(
             offset_ns=0 if times is None else int(times[index]),
             body=encode_request(
                 make(schedule, index, salt=salt),
-                endpoint.model,
+                (lora.of(index) if lora is not None else None) or endpoint.model,
                 dialect=dialect,
                 max_tokens=int(schedule.output_tokens[index]),
                 seed=seed,
+                forces_length=forces_length,
             ),
             input_tokens=int(schedule.input_tokens[index]),
             output_tokens_asked=int(schedule.output_tokens[index]),

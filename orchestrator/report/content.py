@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from orchestrator.analysis.comparison import compare_to_defaults
 from orchestrator.analysis.curve import Curve
+from orchestrator.domain.agreement import GREEDY
 from orchestrator.domain.measurement import Distribution, Measurement
 from orchestrator.domain.outcome import Completed, Pruned, TrialOutcome
 from orchestrator.domain.slo import Slo
@@ -108,7 +109,8 @@ def _trial_row(trial: TrialRecord, slo: Slo | None) -> TrialRow:
         number(times.overhead_s if times else None),
     )
     loads = tuple(_load_row(one) for one in sorted(trial.measurements, key=lambda one: one.step))
-    return TrialRow(trial.trial.trial_id, cells, name, outcome_reason(trial.outcome), loads, trial.facts)
+    facts = {key: value for key, value in trial.facts.items() if key != GREEDY}  # it has a section of its own
+    return TrialRow(trial.trial.trial_id, cells, name, outcome_reason(trial.outcome), loads, facts)
 
 
 def _load_row(one: Measurement) -> LoadRow:

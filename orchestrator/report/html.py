@@ -5,6 +5,7 @@ import base64
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orchestrator.domain.study_record import StudyRecord
+from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_asked
 from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
 from orchestrator.report.curves import draw_overlay
 from orchestrator.report.environment import environment_rows
@@ -27,6 +28,9 @@ def to_html(record: StudyRecord) -> str:
         trials=trial_rows(record),
         overlay=_overlay(record),
         timelines=_timelines(record),
+        agreement=agreement_text(record),
+        how_asked=how_asked(),
+        difference_heads=DIFFERENCE_HEADS,
         unmeasured=unmeasured(record),
         environment=environment_rows(record),
     )

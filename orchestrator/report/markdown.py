@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.study_record import StudyRecord
+from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_asked
 from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
 from orchestrator.report.environment import environment_rows
 
@@ -54,7 +55,19 @@ def _lines(record: StudyRecord) -> Iterator[str]:
         if row.loads:
             yield f"\n### Trial {row.cells[0]}, {escape(row.cells[1])}: {escape(row.cells[2])}\n"
             yield from table(LOAD_HEADS, [load.cells for load in row.loads])
+    yield from _agreement(record)
     yield "\n## What was not measured\n"
     yield from [f"- {escape(line)}" for line in unmeasured(record)] or ["Nothing that this report shows is missing."]
     yield "\n## Environment\n"
     yield from table(("what", "value"), environment_rows(record))
+
+
+def _agreement(record: StudyRecord) -> Iterator[str]:
+    told = agreement_text(record)
+    if told is None:
+        return
+    yield f"\n## Do the candidates serve the same model?\n\n{how_asked()}\n"
+    yield from (f"- {escape(line)}" for line in told.sentences)
+    if told.rows:
+        yield ""
+        yield from table(DIFFERENCE_HEADS, told.rows)

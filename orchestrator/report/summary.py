@@ -4,6 +4,7 @@ from typing import Any
 
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, TrialOutcome
 from orchestrator.domain.study_record import StudyRecord, TrialRecord
+from orchestrator.report.agreement import agreement_summary
 
 
 def study_summary(record: StudyRecord) -> dict[str, Any]:
@@ -18,6 +19,7 @@ def study_summary(record: StudyRecord) -> dict[str, Any]:
         "versions": dict(record.versions),
         "tags": dict(record.tags),
         "trials": [_trial(one) for one in record.trials],
+        "agreement": agreement_summary(record),
         "notes": list(record.notes),
     }
 

@@ -52,6 +52,7 @@ def parse_study(data: dict[str, Any], origin: str) -> StudySpec:
         raise InputError("\n".join(_line(origin, one) for one in error.errors())) from error
     for index, choice in enumerate(study.engines):
         _check_engine(choice, f"{origin}: engines.{index}")
+        _check_lora(study, choice, f"{origin}: engines.{index}")
     return study
 
 
@@ -84,6 +85,15 @@ def _check_engine(choice: EngineChoice, origin: str) -> None:
         space_of(choice)
     except ValueError as error:
         raise InputError(f"{origin}.search: {error}") from error
+
+
+def _check_lora(study: StudySpec, choice: EngineChoice, origin: str) -> None:
+    if study.workload.lora and not registry.get(choice.name).capabilities.lora:
+        able = [name for name in registry.names() if registry.get(name).capabilities.lora]
+        raise InputError(
+            f"{origin}.name: {choice.name} serves no LoRA adapters here, and workload.lora asks "
+            f"{', '.join(study.workload.lora)}; leave lora out, or take one of {', '.join(able)}"
+        )
 
 
 def _line(origin: str, error: Any, allowed: Sequence[str] | None = None) -> str:  # noqa: ANN401 - Pydantic's ErrorDetails

@@ -122,6 +122,7 @@ def _measured(event: Measured) -> tuple[Operation, ...]:
         "simulated": str(one.is_simulated).lower(),
         "cache.policy": one.cache.policy,
         "workload.content": one.content,
+        **({"workload.stop": one.stop} if one.stop is not None else {}),
         f"{prefix}.schedule_digest": one.schedule_digest,
         f"{prefix}.client_verdict": one.fidelity.verdict.value,
         f"{prefix}.measurement_digest": one.digest,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.protocol import EngineAdapter, ModelRef
+from orchestrator.deploy.readiness import NotReadyError, prove_token
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.deployment import Deployment
-from orchestrator.domain.errors import MeasurementRefusedError
+from orchestrator.domain.errors import DeploymentError, MeasurementRefusedError
 from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.study import StudySpec
@@ -17,7 +18,7 @@ from orchestrator.replay.files import write_records
 from orchestrator.replay.server import reset_cache
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.files import write_telemetry
-from orchestrator.trials.traffic import Target, Traffic, offer, traffic_for
+from orchestrator.trials.traffic import Target, Traffic, check_lora, offer, traffic_for
 from workloads.schedule_file import write_schedule
 
 
@@ -45,6 +46,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
     deployment.check_alive()
     _set_cache(site)
     target = Target(deployment.endpoint, site.adapter.capabilities, site.model.tokenizer_path)
+    check_lora(study.workload, deployment.endpoint)
     traffic = traffic_for(study.workload, load, study.window, target=target, salt=salt_for(study, load))
     collector.await_ready()
     started_at = utc_now(site.clock)
@@ -57,7 +59,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
         clock=site.clock,
         cpus=study.deploy.client_cpus,
     )
-    deployment.check_alive()
+    _prove_alive(site, target)
     telemetry = collector.snapshot()
     folder = site.folder / f"load-{load.step}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,6 +67,22 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
     write_records(log, folder / "requests.parquet")
     write_telemetry(telemetry, site.folder / "telemetry.parquet")
     return summarise(log, _facts(site, traffic, started_at), slo=study.slo, telemetry=telemetry)
+
+
+def _prove_alive(site: Site, target: Target) -> None:
+    """Make sure that the engine still generates: one that died or hangs behind its server must not be a slow one.
+
+    Raises:
+        DeploymentError: it does not.
+    """
+    site.deployment.check_alive()
+    dialect = target.dialect(site.study.workload.dialect)
+    try:
+        prove_token(target.endpoint, dialect, site.clock, timeout_s=site.study.window.request_timeout_s)
+    except NotReadyError as error:
+        raise DeploymentError(f"{site.adapter.name}: after the load: {error}") from error
+    finally:
+        site.deployment.check_alive()
 
 
 def salt_for(study: StudySpec, load: OfferedLoad) -> str:
@@ -100,4 +118,5 @@ def _facts(site: Site, traffic: Traffic, started_at: str) -> MeasurementFacts:
         is_simulated=site.adapter.capabilities.is_simulated,
         started_at=started_at,
         warmup_s=site.study.window.warmup_s,
+        stop=traffic.stop,
     )

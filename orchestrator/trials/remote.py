@@ -15,7 +15,7 @@ from orchestrator.domain.study import WindowSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.replay.server import count_tokens, count_tokens_by_usage, served_models, server_kind
 from orchestrator.trials.measuring import utc_now
-from orchestrator.trials.traffic import Target, offer, traffic_for
+from orchestrator.trials.traffic import Target, check_lora, offer, traffic_for
 from workloads.corpus import english_corpus
 from workloads.digest import digest
 from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER
@@ -81,6 +81,7 @@ def visit(
     cpus: tuple[int, ...] | None = None,
 ) -> Visit:
     """Offer one load to a server and say what came of it; its prompts are salted with the time."""
+    check_lora(workload, target.endpoint)
     started_at = utc_now(clock)
     traffic = traffic_for(workload, load, window, target=target, salt=started_at)
     log = offer(traffic, load, window, target=target, route=workload.dialect, clock=clock, cpus=cpus)
@@ -93,5 +94,6 @@ def visit(
         is_simulated=target.capabilities.is_simulated,
         started_at=started_at,
         warmup_s=window.warmup_s,
+        stop=traffic.stop,
     )
     return Visit(summarise(log, facts, slo=slo, telemetry=None), log, server)

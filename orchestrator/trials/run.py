@@ -19,6 +19,7 @@ from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.devices import device_objections
 from orchestrator.telemetry.hardware import read_hardware
 from orchestrator.telemetry.nvml import open_probe
+from orchestrator.trials.agreement import greedy_facts
 from orchestrator.trials.ends import InfeasibleError, end_of, score
 from orchestrator.trials.measuring import Site, measure
 
@@ -72,7 +73,7 @@ class TrialRun:
         deployment = self._deployer.deploy(self._request())
         self._deployment = deployment
         self.engine_start_s = deployment.times.token_s
-        self.facts = {**_facts(deployment), **self._environment.facts()}
+        self.facts = {**_facts(deployment), **self._environment.facts(), **self._greedy_facts(deployment)}
         self._collector = Collector(
             metrics_url=deployment.metrics_url,
             server_metrics=self._adapter.server_metrics(),
@@ -108,6 +109,14 @@ class TrialRun:
         finally:
             report = deployment.stop() if deployment is not None else None
         return report
+
+    def _greedy_facts(self, deployment: Deployment) -> dict[str, str]:
+        """Ask each candidate once, at its defaults: the same prompts, to see that they serve the same model."""
+        is_asked = self.trial.number == 0 and len(self.study.engines) > 1
+        if not is_asked or self._adapter.capabilities.is_simulated:
+            return {}
+        tokenizer = self._model.tokenizer_path
+        return greedy_facts(deployment.endpoint, self._adapter.capabilities, tokenizer=tokenizer)
 
     def _request(self) -> DeployRequest:
         deploy = self.study.deploy

@@ -8,13 +8,14 @@ from adapters.openai import Dialect, Route
 from adapters.protocol import Capabilities
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.endpoint import Endpoint
+from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.study import WindowSpec
-from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open
+from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open, served_models
 from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER, PromptMaker, prompt_maker
 from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
-from workloads.workload import Workload
+from workloads.workload import Stop, Workload
 
 CLOSED_REQUESTS_PER_USER_S = 20  # more than a user of any engine asks in a second: a closed loop must not run dry
 CLOSED_REQUESTS_MAX = 20_000
@@ -41,10 +42,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one load sends: the schedule and its requests, encoded."""
+    """What one load sends: the schedule and its requests, encoded; `stop` says who ends the answers."""
 
     schedule: Schedule
     requests: tuple[PreparedRequest, ...]
+    stop: Stop
 
 
 def schedule_for(workload: Workload, load: OfferedLoad, window: WindowSpec) -> Schedule:
@@ -71,6 +73,7 @@ def prompts_of(workload: Workload, tokenizer: Path | None, tokens_per_character:
 def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, target: Target, salt: str) -> Traffic:
     """Encode the requests of one load for one target."""
     schedule = schedule_for(workload, load, window)
+    stop = stop_of(workload, target.capabilities)
     requests = prepare(
         schedule,
         prompts_of(workload, target.tokenizer, target.tokens_per_character),
@@ -78,8 +81,31 @@ def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, ta
         dialect=target.dialect(workload.dialect),
         salt=salt,
         seed=workload.seed,
+        forces_length=stop == "forced",
     )
-    return Traffic(schedule, requests)
+    return Traffic(schedule, requests, stop)
+
+
+def stop_of(workload: Workload, capabilities: Capabilities) -> Stop:
+    """Say who ends the answers: the model, where the workload leaves it to it or the server cannot be told otherwise."""
+    return "natural" if capabilities.output_length_control is None else workload.stop
+
+
+def check_lora(workload: Workload, endpoint: Endpoint) -> None:
+    """Return when the server serves every LoRA adapter that the workload asks.
+
+    Raises:
+        MeasurementRefusedError: it serves others, which are listed.
+        InputError: the server does not answer.
+    """
+    if not workload.lora:
+        return
+    served = served_models(endpoint.base_url, endpoint.key)
+    missing = sorted(workload.lora.keys() - set(served))
+    if missing:
+        raise MeasurementRefusedError(
+            f"workload.lora asks {', '.join(missing)}, which the engine does not serve; it serves {', '.join(served)}"
+        )
 
 
 def offer(

@@ -28,6 +28,7 @@ EVERYTHING = SimulatedConfig(
     eos_after_tokens=7,
     max_model_len=1024,
     kv_tokens=4096,
+    lora_modules="one,two",
     script="script.jsonl",
     log="sent.jsonl",
     fail_every=10,

@@ -84,6 +84,7 @@ def candidates() -> list[MiiConfig]:
     return [
         MiiConfig(),
         MiiConfig(memory_config_mode="allocate", memory_config_size=500, max_length=99, sync_debug=True),
+        MiiConfig(quantization_mode="wf6af16", profile_model_time=True),
         *(
             MiiConfig.model_validate({**(wide if one.name == "max_ragged_sequence_count" else narrow), one.name: value})
             for one in load_space("mii").parameters

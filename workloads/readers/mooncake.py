@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from workloads.readers.assembly import RawRows, assemble, check_lengths
+from workloads.readers.media import refuse_media
 from workloads.readers.units import UNIT_NS, UNIT_WORDS, TimeUnit, stamps_ns
 from workloads.trace import Trace, TraceError
 
@@ -29,8 +30,9 @@ def read(path: Path, keys: frozenset[str], unit: TimeUnit | None = None) -> Trac
     """Read one file whose first row has the given keys, its times in `unit` (None: milliseconds).
 
     Raises:
-        TraceError: names the line that is no row of this format.
+        TraceError: names the line that is no row of this format, or asks about more than text.
     """
+    refuse_media(path)
     assumed = unit or DEFAULT_UNIT
     has_blocks = "hash_ids" in keys
     frame = _read_lines(path, keys)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workloads.readers import azure2023, burstgpt, mooncake
+from workloads.readers.media import refuse_media_row
 from workloads.trace import TraceError
 
 FORMATS = (azure2023.NAME, burstgpt.NAME, mooncake.NAME)
@@ -27,7 +28,7 @@ def recognise(path: Path) -> Recognised:
     """Tell a file's format from its first line.
 
     Raises:
-        TraceError: the file is missing, empty, binary, or of no format known here.
+        TraceError: the file is missing, empty, binary, of no format known here, or begins with more than text.
     """
     first = _first_line(path)
     names = _json_keys(first, path) if first.lstrip().startswith(("{", "[")) else _csv_names(first)
@@ -80,4 +81,5 @@ def _json_keys(line: str, path: Path) -> tuple[str, ...]:
             row=1,
             advice="Was the file cut off here? A JSON-lines trace has one whole object a line",
         ) from error
+    refuse_media_row(row, path, 1)
     return tuple(row) if isinstance(row, dict) else ()

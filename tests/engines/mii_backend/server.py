@@ -64,7 +64,13 @@ def running_mii(interpreter: Path, model: ModelRef, log: Path, config: MiiConfig
     adapter = MiiAdapter()
     plan = adapter.launch_plan(config, model, ports=free_ports(adapter.port_names()))
     argv = [str(interpreter), *plan.argv[1:]]
-    env = {**os.environ, **plan.env, "PYTHONUNBUFFERED": "1", "SEATRIAL_ENGINE_KEY": KEY}
+    env = {
+        **os.environ,
+        **plan.env,
+        "PYTHONUNBUFFERED": "1",
+        "SEATRIAL_ENGINE_KEY": KEY,
+        "TORCH_EXTENSIONS_DIR": f"{log.parent}/kernels",
+    }
     with log.open("wb") as file, subprocess.Popen(argv, stdout=file, stderr=file, env=env) as process:
         try:
             yield RunningMii(process, log, plan)

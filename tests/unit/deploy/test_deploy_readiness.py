@@ -8,7 +8,7 @@ import pytest
 
 from adapters.openai import Dialect
 from adapters.protocol import Capabilities
-from orchestrator.deploy.readiness import MAX_TOKEN_PROBES, NotReadyError, Probe, await_ready
+from orchestrator.deploy.readiness import MAX_TOKEN_PROBES, NotReadyError, Probe, await_ready, prove_token
 from orchestrator.domain.clock import NS_PER_S, Clock, SystemClock
 from orchestrator.domain.endpoint import Endpoint
 
@@ -153,3 +153,15 @@ def test_a_server_that_only_chats_is_ready_by_its_chat() -> None:
     assert len(server.asked) >= 3
     assert path == "/v1/chat/completions"
     assert body["messages"] == [{"role": "user", "content": "The capital of France is"}]
+
+
+def test_one_more_token_proves_that_an_engine_still_generates() -> None:
+    with serving((503, b"busy"), (200, WORD)) as server:
+        prove_token(probe_of(server).endpoint, Dialect(), CLOCK, timeout_s=10)
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(("answer", "reason"), [((200, EMPTY), "without any text"), ((200, BROKEN), "no memory")])
+def test_an_engine_that_answers_without_a_token_is_not_alive(answer: Answer, reason: str) -> None:
+    with serving(answer) as server, pytest.raises(NotReadyError, match=f"within 10 s.*{reason}"):
+        prove_token(probe_of(server).endpoint, Dialect(), SteppingClock(), timeout_s=10)
