@@ -67,12 +67,13 @@ class ModelRef(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a deployment may count on."""
+    """What a deployment may count on. `cpu_flags` are the processor's features as Linux names them, None if unknown."""
 
     cpu_count: int
     memory_bytes: int
     gpu_names: tuple[str, ...] = ()
     gpu_memory_bytes: tuple[int, ...] = ()
+    cpu_flags: frozenset[str] | None = None
 
     @property
     def has_cuda(self) -> bool:

@@ -7,6 +7,12 @@ from adapters.transformers_serve.config import TransformersConfig
 from adapters.transformers_serve.memory import plan_cache, weights_bytes
 
 GIB = 1 << 30
+READERS = {
+    "awq": "gptqmodel",
+    "gptq": "optimum and gptqmodel",
+    "compressed-tensors": "compressed-tensors",
+    "bitsandbytes": "bitsandbytes",
+}  # the packages with which Transformers reads weights that come quantised
 
 
 def violations(config: TransformersConfig, model: ModelRef, hardware: Hardware) -> Iterator[Violation]:
@@ -17,6 +23,7 @@ def violations(config: TransformersConfig, model: ModelRef, hardware: Hardware) 
     yield from _parallelism(config)
     yield from _context(config, model)
     yield from _device(config, hardware)
+    yield from _quantised(model, hardware)
     if config.continuous_batching:
         yield from _batching(config)
         yield from _cache(config, model, hardware)
@@ -48,6 +55,14 @@ def _device(config: TransformersConfig, hardware: Hardware) -> Iterator[Violatio
         yield Violation("quantization", config.quantization, "none: the CPU environment carries no bitsandbytes")
     if config.cb_use_cuda_graph is not None:
         yield Violation("cb_use_cuda_graph", config.cb_use_cuda_graph, "unset: without CUDA it has no effect")
+
+
+def _quantised(model: ModelRef, hardware: Hardware) -> Iterator[Violation]:
+    """Refuse what the CPU environment cannot read; FP8 needs nothing more, and is turned into BF16 without a GPU."""
+    needs = READERS.get(model.weights_precision)
+    if needs is not None and not hardware.has_cuda:
+        allowed = f"other weights: the CPU environment carries no {needs}"
+        yield Violation("model", f"{model.weights_precision} weights", allowed)
 
 
 def _batching(config: TransformersConfig) -> Iterator[Violation]:

@@ -10,6 +10,7 @@ from adapters.trtllm.config import PYTORCH_ONLY, TrtllmConfig
 from adapters.trtllm.memory import request_bytes, weights_bytes
 
 GIB = 1 << 30
+UNREAD = frozenset({"awq", "gptq"})  # quantization_config methods that its llmapi/llm_utils.py refuses
 NEED_DRAFT_MODEL = frozenset({"Eagle", "Draft_Target"})
 SPECULATION = (
     "speculative_config_max_draft_len",
@@ -30,6 +31,9 @@ def violations(config: TrtllmConfig, model: ModelRef, hardware: Hardware) -> Ite
     if model.format != "hf":
         yield Violation("model", f"{model.name} as {model.format}", "a Hugging Face folder: it is given no other")
         return
+    if model.weights_precision in UNREAD:
+        allowed = "other weights, such as FP8 or what ModelOpt quantised: it reads no folder that comes so"
+        yield Violation("model", f"{model.weights_precision} weights", allowed)
     yield from _parallelism(config, model, hardware)
     yield from _lengths(config, model)
     yield from _graphs(config)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from adapters.protocol import Hardware, ModelRef, Violation
 from adapters.vllm.config import VllmConfig
 from adapters.vllm.lora import lora_violations
+from adapters.vllm.quantised import quantised_violations
 
 GIB = 1 << 30
 CPU_BLOCK_TOKENS = 32
@@ -20,9 +21,9 @@ def violations(config: VllmConfig, model: ModelRef, hardware: Hardware) -> Itera
     yield from _lengths(config, model)
     yield from _memory(config, model, hardware)
     yield from lora_violations(config, model)
+    yield from quantised_violations(config, model, hardware)
     if not hardware.has_cuda:
         yield from _cpu(config)
-        yield from _quantised_on_cpu(model, hardware)
 
 
 def _parallelism(config: VllmConfig, model: ModelRef) -> Iterator[Violation]:

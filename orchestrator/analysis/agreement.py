@@ -13,6 +13,11 @@ from orchestrator.domain.agreement import MAX_TOKENS, GreedyAnswer
 # Logits of 16 to 32 in bfloat16 lie 0.125 apart; each of two may be off by that, and 0.01 is lost in the record.
 NEAR_TIE_NATS = 0.265
 ANOTHER_MODEL_RATIO = 0.5
+HOW_THEY_PART = {
+    True: "at a near tie",
+    False: "where it was no near tie",
+    None: "where the probabilities are not known",
+}
 
 
 class Side(NamedTuple):
@@ -30,8 +35,7 @@ class Side(NamedTuple):
 class Difference(NamedTuple):
     """Where two answers to one prompt part; `position` counts from 0.
 
-    `is_near_tie`: whether everybody who tells the probabilities of both tokens finds them nearly equal; None where
-    nobody tells both.
+    `is_near_tie`: whether each candidate, as far as it tells, finds both tokens nearly as likely; None where none tells.
     """
 
     prompt: int
@@ -74,13 +78,10 @@ class PairAgreement(NamedTuple):
         return f"they differ from the first token on {at_once} prompts: probably not the same model or tokenizer"
 
     def _ties(self) -> str | None:
-        if not self.differences:
-            return None
         ties = [one.is_near_tie for one in self.differences]
-        return (
-            f"of the {len(ties)} first differences, rounding decided {ties.count(True)} (near ties), it did not "
-            f"decide {ties.count(False)}, and {ties.count(None)} are without known probabilities"
-        )
+        kinds = ((count, how) for key, how in HOW_THEY_PART.items() if (count := ties.count(key)))
+        told = ", ".join(f"{count} part {how}" for count, how in kinds)
+        return f"of the {len(ties)} that differ, {told}" if ties else None
 
     def _recounted(self) -> str | None:
         if not self.num_recounted:
@@ -118,34 +119,43 @@ def _first_difference(left: tuple[str, GreedyAnswer], right: tuple[str, GreedyAn
     shared = min(len(ours), len(theirs))
     position = next((at for at in range(shared) if ours[at] != theirs[at]), shared)
     sides = (_side(*left, right[1], position), _side(*right, left[1], position))
-    return Difference(left[1].prompt, position, *sides, is_near_tie=_is_near_tie(sides))
+    leads = (_lead(left[1], right[1], position), _lead(right[1], left[1], position))
+    known = [one for one in leads if one is not None]
+    is_near_tie = all(abs(one) < NEAR_TIE_NATS for one in known) if known else None
+    return Difference(left[1].prompt, position, *sides, is_near_tie=is_near_tie)
 
 
 def _side(candidate: str, own: GreedyAnswer, other: GreedyAnswer, position: int) -> Side:
-    top = own.top[position] if own.top is not None and position < len(own.top) else {}
+    top = _top(own, position)
     token = own.tokens[position] if position < len(own.tokens) else None
     taken, refused = _taken(own, position), _taken(other, position)
     return Side(candidate, token, _probability(top, taken), _probability(top, refused))
+
+
+def _lead(own: GreedyAnswer, other: GreedyAnswer, position: int) -> float | None:
+    """Return by how many nats a candidate's token is ahead of the other's in its own eyes.
+
+    A token that is not among the likeliest is at most as likely as the last of them: enough where that is far behind.
+    """
+    top = _top(own, position)
+    taken, refused = _taken(own, position), _taken(other, position)
+    if taken is None or taken not in top or refused is None:
+        return None
+    lead = top[taken] - top.get(refused, min(top.values()))
+    return lead if refused in top or lead >= NEAR_TIE_NATS else None
 
 
 def _taken(answer: GreedyAnswer, position: int) -> int | None:
     """Return the token's id; behind an answer's end that of the end token, which is then the likeliest."""
     if position < len(answer.ids):
         return answer.ids[position]
-    if answer.top is None or position >= len(answer.top) or not answer.top[position]:
-        return None
-    top = answer.top[position]
-    return max(top, key=lambda token: top[token])
+    top = _top(answer, position)
+    return max(top, key=lambda token: top[token]) if top else None
+
+
+def _top(answer: GreedyAnswer, position: int) -> Mapping[int, float]:
+    return answer.top[position] if answer.top is not None and position < len(answer.top) else {}
 
 
 def _probability(top: Mapping[int, float], token: int | None) -> float | None:
     return math.exp(top[token]) if token is not None and token in top else None
-
-
-def _is_near_tie(sides: tuple[Side, Side]) -> bool | None:
-    gaps = [
-        abs(math.log(side.own_probability / side.other_probability))
-        for side in sides
-        if side.own_probability and side.other_probability
-    ]
-    return all(gap < NEAR_TIE_NATS for gap in gaps) if gaps else None

@@ -18,7 +18,7 @@ from orchestrator.report.measurement_text import measurement_text
 from orchestrator.trials.remote import find_target, visit
 from workloads.readers import read_trace
 from workloads.trace_window import cut_window
-from workloads.workload import FixedSource, LengthScale, PublishedSource, Source, TraceSource, Workload
+from workloads.workload import FixedSource, LengthScale, PublishedSource, Source, Stop, TraceSource, Workload
 
 app = typer.Typer()
 
@@ -46,6 +46,7 @@ def replay(
     length_factor: Annotated[float, typer.Option(min=0.0001, help="Scale input and output lengths.")] = 1.0,
     max_input_tokens: Annotated[int | None, typer.Option(min=1, help="Cap on input lengths.")] = None,
     max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Cap on output lengths.")] = None,
+    stop: Annotated[Stop, typer.Option(help="Answers of the scheduled length, or ended by the model.")] = "forced",
     dialect: Annotated[Literal["completions", "chat"], typer.Option(help="Which route to use.")] = "completions",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same traffic.")] = 0,
     timeout: Annotated[float, typer.Option(min=0.1, help="Longest a request may take, seconds.")] = 60.0,
@@ -77,7 +78,7 @@ def replay(
         target,
         load,
         server=server,
-        workload=Workload(source=source, lengths=lengths, dialect=dialect, seed=seed),
+        workload=Workload(source=source, lengths=lengths, dialect=dialect, stop=stop, seed=seed),
         window=WindowSpec(warmup_s=warmup, measure_s=duration, request_timeout_s=timeout),
         slo=_slo(slo_ttft, slo_tpot, slo_e2e),
         clock=SystemClock(),

@@ -31,6 +31,7 @@ from orchestrator.domain.placement import PlacementPlan
 
 DELETE_TIMEOUT_S = 30.0
 END_TIMEOUT_S = 5.0
+LOOK_EVERY_S = 0.5
 TELL_TIMEOUT_S = 30.0
 HEALTH_PATH = "/v1/models"
 LOG_NAME = "engine.log"
@@ -163,16 +164,24 @@ class _Start:
 
     def _await_replica(self, folder: Path) -> Process:
         while True:
-            self._watch(folder)
+            self._look(folder)
             pids = _replicas(folder)
             found = identify(pids[0]) if pids else None
             if found is not None:
                 return found
-            if (self.clock.now_ns() - self.asked_ns) / NS_PER_S > self.request.ready_timeout_s:
-                raise NotReadyError(f"Serve started no replica within {self.request.ready_timeout_s:g} s")
-            time.sleep(0.1)
+            self._pause("start a replica")
 
-    def _watch(self, folder: Path, tree: TreeRecord | None = None) -> None:
+    def _await_running(self, folder: Path, tree: TreeRecord) -> None:
+        """Wait for Serve to call the application running: until then its proxy holds requests back."""
+        while self._look(folder, tree) != "RUNNING":
+            self._pause("call the application running")
+
+    def _pause(self, what: str) -> None:
+        if (self.clock.now_ns() - self.asked_ns) / NS_PER_S > self.request.ready_timeout_s:
+            raise NotReadyError(f"expected Serve to {what} within {self.request.ready_timeout_s:g} s; it did not")
+        time.sleep(LOOK_EVERY_S)
+
+    def _look(self, folder: Path, tree: TreeRecord | None = None) -> str:
         if tree is not None:
             tree.refresh()
         state = serve_control.app_states().get(self.app)
@@ -180,6 +189,7 @@ class _Start:
             raise NotReadyError(f"Serve gave the application up: {state.message if state else 'deleted'}")
         if len(_replicas(folder)) > 1 or (tree is not None and not is_running(tree.root)):
             raise NotReadyError("the engine ended inside its replica, and Serve tried another one")
+        return state.status
 
     def _prove(self, folder: Path, tree: TreeRecord) -> LlmDeployment:
         base_url = serve_control.http_base_url()
@@ -187,7 +197,8 @@ class _Start:
             raise NotReadyError("Serve's LLM replica needs Serve's HTTP proxy, and this Serve was started without one")
         endpoint = Endpoint(f"{base_url}/{self.app}", self.launch.served_model, via="serve")
         began_ns = self.clock.now_ns()
-        ready = await_ready(self._probe(endpoint, folder, tree, began_ns=began_ns), self.clock)
+        self._await_running(folder, tree)
+        ready = await_ready(self._probe(endpoint, tree, began_ns=began_ns), self.clock)
         tree.refresh()
         told = self._tell(tree)
         return LlmDeployment(
@@ -204,13 +215,17 @@ class _Start:
             clock=self.clock,
         )
 
-    def _probe(self, endpoint: Endpoint, folder: Path, tree: TreeRecord, *, began_ns: int) -> Probe:
+    def _probe(self, endpoint: Endpoint, tree: TreeRecord, *, began_ns: int) -> Probe:
+        def watch() -> None:
+            if not is_running(tree.root):
+                raise NotReadyError("the engine's replica ended")
+
         return Probe(
             endpoint=endpoint,
             health_path=HEALTH_PATH,
             began_ns=began_ns,
             deadline_ns=self.asked_ns + round(self.request.ready_timeout_s * NS_PER_S),
-            watch=lambda: self._watch(folder, tree),
+            watch=watch,
             dialect=Dialect("completions", self.request.adapter.capabilities),
         )
 

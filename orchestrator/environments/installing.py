@@ -90,7 +90,9 @@ def _held(place: Path, say: Callable[[str], None]) -> Iterator[None]:
 def _make(place: Path, build: Build, version: str, *, lock: Path | None) -> None:
     """Make an environment anew; nothing is left of one whose packages cannot be had."""
     (place / STAMP).unlink(missing_ok=True)
-    _uv(["venv", "--quiet", "--clear", "--python", sys.executable, str(place)])
+    if place.exists():  # uv clears only what it takes for an environment, which half of one need not be
+        shutil.rmtree(place)
+    _uv(["venv", "--quiet", "--python", sys.executable, str(place)])
     try:
         _install_packages(build, version, lock=lock, place=place)
     except InputError:

@@ -40,8 +40,8 @@ class MeasurementFacts:
     is_simulated: bool
     started_at: str
     warmup_s: float
+    stop: Stop
     degraded_by: tuple[str, ...] = ()
-    stop: Stop = "forced"
 
 
 def measurement_digest(

@@ -62,7 +62,15 @@ def _verdicts(one: Measurement) -> list[str]:
         f"client: {fidelity.verdict.value}{reasons}; dispatch lag p50 {_seconds(lag.p50)}, p99 {_seconds(lag.p99)}",
         f"window: {steady}; warm-up {one.warmup_s:g} s, drain {one.drain_s:.3g} s",
         f"content: {one.content}, length scale {one.length_scale}; schedule {one.schedule_digest}",
+        f"answers: {_ends(one)}",
     ]
+
+
+def _ends(one: Measurement) -> str:
+    stop = {"forced": "of forced length", "natural": "ended by the model", None: "ended as not recorded"}[one.stop]
+    if one.num_ended_by_length is None:
+        return f"{stop}; none told why it ended"
+    return f"{stop}; {one.num_ended_by_length} cut at their limit, {one.num_ended_by_stop} stopped"
 
 
 def _seconds(value: float | None) -> str:

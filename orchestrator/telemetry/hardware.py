@@ -24,6 +24,7 @@ def read_hardware() -> Hardware:
         memory_bytes=min(total_bytes, memory_limit() or total_bytes),
         gpu_names=tuple(device.name for device in devices),
         gpu_memory_bytes=tuple(device.memory_bytes for device in devices),
+        cpu_flags=read_cpu_flags(),
     )
 
 
@@ -47,8 +48,18 @@ def host_facts() -> dict[str, str]:
 
 def read_cpu_model(path: Path = CPU_INFO) -> str:
     """Return the processor's name, `unknown` where the system does not tell."""
+    return _cpu_fact("model name", path) or "unknown"
+
+
+def read_cpu_flags(path: Path = CPU_INFO) -> frozenset[str] | None:
+    """Return the features of an x86 processor, None where the system does not tell."""
+    flags = _cpu_fact("flags", path)
+    return frozenset(flags.split()) if flags else None
+
+
+def _cpu_fact(name: str, path: Path) -> str | None:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return "unknown"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)

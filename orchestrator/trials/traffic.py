@@ -87,7 +87,7 @@ def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, ta
 
 
 def stop_of(workload: Workload, capabilities: Capabilities) -> Stop:
-    """Say who ends the answers: the model, where the workload leaves it to it or the server cannot be told otherwise."""
+    """Say who ends the answers: the model, where the workload wants it so or the server cannot be told otherwise."""
     return "natural" if capabilities.output_length_control is None else workload.stop
 
 

@@ -1,8 +1,11 @@
 """vLLM's adapter keeps the rules of every adapter, on CUDA and on its CPU build."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from adapters.conformance import AdapterConformance
 from adapters.protocol import Hardware
@@ -37,6 +40,10 @@ EVERYTHING = VllmConfig(
     enforce_eager=True,
     optimization_level=1,
     speculative_config='{"method": "ngram", "num_speculative_tokens": 3}',
+    enable_lora=True,
+    max_loras=2,
+    max_lora_rank=8,
+    lora_modules="sql=adapters/sql,chat=adapters/chat",
 )
 
 
@@ -101,3 +108,59 @@ def test_both_ways_of_deploying_ask_for_the_same_engine() -> None:
     assert plan.serve_llm["engine_kwargs"] == {"max_num_seqs": 8, "enforce_eager": True}
     assert {"--max-num-seqs=8", "--enforce-eager"} <= set(plan.argv)
     assert plan.serve_llm["runtime_env"]["env_vars"]["VLLM_CPU_KVCACHE_SPACE"] == plan.env["VLLM_CPU_KVCACHE_SPACE"]
+
+
+def an_adapter(folder: Path, *, rank: object = 8) -> str:
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": rank}))
+    return f"{folder.name}={folder}"
+
+
+def lora_violations(**settings: object) -> list[tuple[str, str]]:
+    found = VllmAdapter().check(VllmConfig.model_validate(settings), MODEL, CPU)
+    return [(one.key, one.allowed) for one in found]
+
+
+def test_adapters_that_fit_pass(tmp_path: Path) -> None:
+    modules = ",".join(an_adapter(tmp_path / name) for name in ("sql", "chat"))
+    assert lora_violations(enable_lora=True, max_loras=2, lora_modules=modules) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "words"),
+    [
+        ({}, "lora_modules", "none without enable_lora"),
+        ({"enable_lora": True, "serve_llm": True}, "lora_modules", "none with serve_llm"),
+        ({"enable_lora": True, "max_lora_rank": 1}, "max_lora_rank", "at least 8, the rank of adapter sql"),
+    ],
+)
+def test_adapters_that_would_not_be_served_are_found_before(
+    tmp_path: Path, settings: dict[str, object], key: str, words: str
+) -> None:
+    ((seen, allowed),) = lora_violations(lora_modules=an_adapter(tmp_path / "sql"), **settings)
+    assert (seen, words in allowed) == (key, True)
+
+
+@pytest.mark.parametrize("settings", [{"max_loras": 2}, {"max_lora_rank": 64}])
+def test_a_setting_of_adapters_without_adapters_is_found_before(settings: dict[str, object]) -> None:
+    ((key, allowed),) = lora_violations(**settings)
+    assert (key, "without enable_lora" in allowed) == (next(iter(settings)), True)
+
+
+def test_an_adapter_named_as_the_model_is_found_before(tmp_path: Path) -> None:
+    ((key, allowed),) = lora_violations(enable_lora=True, lora_modules=an_adapter(tmp_path / MODEL.name))
+    assert (key, "differ from each other" in allowed) == ("lora_modules", True)
+
+
+@pytest.mark.parametrize("rank", [None, "eight"])
+def test_a_folder_that_is_no_adapter_is_found_before(tmp_path: Path, rank: object) -> None:
+    ((key, allowed),) = lora_violations(enable_lora=True, lora_modules=an_adapter(tmp_path / "sql", rank=rank))
+    assert (key, "adapter_config.json" in allowed) == ("lora_modules", True)
+    ((key, _),) = lora_violations(enable_lora=True, lora_modules=f"sql={tmp_path / 'absent'}")
+    assert key == "lora_modules"
+
+
+@pytest.mark.parametrize("text", ["", "sql", "=path", "sql=", "sql=a,", "sql=a,chat"])
+def test_adapters_in_another_form_are_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match="lora_modules"):
+        VllmConfig(lora_modules=text)

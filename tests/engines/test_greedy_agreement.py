@@ -9,6 +9,7 @@ from adapters import registry
 from adapters.protocol import ModelRef
 from orchestrator.analysis.agreement import PairAgreement, compare_answers
 from orchestrator.domain.agreement import PROMPTS, GreedyAnswer, to_text
+from orchestrator.models import fetch
 from orchestrator.trials.agreement import ask_greedy
 from tests.engines.deployments import deployed, request_for
 
@@ -93,3 +94,13 @@ def test_the_answers_fit_into_a_tag(answers: dict[str, tuple[GreedyAnswer, ...]]
         text = to_text(each)
         print(engine, len(text), text)  # noqa: T201 - its size is a figure
         assert len(text) < MAX_FACT_CHARS
+
+
+def test_another_model_with_the_same_tokenizer_is_told_apart(
+    smollm2_variants: dict[str, ModelRef], tmp_path: Path
+) -> None:
+    another = next(one for one in fetch("tiny-llama-8h").variants if one.format == "gguf")
+    models = {"one": smollm2_variants["bf16"], "another": another}
+    (pair,) = compare_answers({name: answers_of(CASES[0], each, tmp_path / name) for name, each in models.items()})
+    assert pair.num_equal == 0
+    assert "probably not the same model" in pair.text

@@ -89,8 +89,9 @@ def test_replay_prints_the_published_measurement(server: str) -> None:
 
 def test_replay_with_users_is_a_closed_loop(server: str) -> None:
     arguments = ("--users", "3", "--duration", "1.5", "--warmup", "0.3", "--input-tokens", "8", "--output-tokens", "5")
-    one = Measurement.model_validate_json(seatrial("replay", "--url", server, *arguments, "--json").stdout)
-    assert (one.users, one.offered_rps) == (3, None)
+    done = seatrial("replay", "--url", server, *arguments, "--stop", "natural", "--json")
+    one = Measurement.model_validate_json(done.stdout)
+    assert (one.users, one.offered_rps, one.stop) == (3, None, "natural")
     assert one.num_completed > 10
 
 

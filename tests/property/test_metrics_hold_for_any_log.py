@@ -17,7 +17,7 @@ from orchestrator.metrics.slo import slo_attainment
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 
 NS = 10**9
-FACTS = MeasurementFacts("t", "s", "english", None, "natural", False, "2030-01-01T00:00:00+00:00", 0.0)
+FACTS = MeasurementFacts("t", "s", "english", None, "natural", False, "2030-01-01T00:00:00+00:00", 0.0, "forced")
 unhurried = settings(deadline=None)  # on two busy cores a single example may take long
 finite = st.floats(min_value=-1e9, max_value=1e9)
 

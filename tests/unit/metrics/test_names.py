@@ -18,7 +18,7 @@ from orchestrator.telemetry.reading import UNITS as UNITS_OF_OURS
 MakeRecord = Callable[..., RequestRecord]
 MakeLog = Callable[..., ReplayLog]
 REPOSITORY = Path(__file__).parents[3]
-FACTS = MeasurementFacts("t", "s", "english", None, "salted", False, "2030-01-01T00:00:00+00:00", 2.0)
+FACTS = MeasurementFacts("t", "s", "english", None, "salted", False, "2030-01-01T00:00:00+00:00", 2.0, "forced")
 UNITS = {"_s": "s", "_rps": "requests/s", "_bytes": "bytes", "_ratio": "ratio", "tokens_per_s": "tokens/s"}
 
 

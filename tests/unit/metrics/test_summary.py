@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ FACTS = MeasurementFacts(
     is_simulated=True,
     started_at="2030-01-01T00:00:00+00:00",
     warmup_s=2.0,
+    stop="forced",
 )
 
 
@@ -97,6 +99,27 @@ def test_the_record_says_who_counted_the_tokens(
     assert summarise(log(records), FACTS).output_tokens_source == source
 
 
+def test_the_record_says_who_ended_the_answers_and_how_often(record: MakeRecord, log: MakeLog) -> None:
+    reasons = ["length", "stop", "stop", "tool_calls", None]
+    records = [record(index, finish_reason=reason) for index, reason in enumerate(reasons)]
+    records += [record(5, finish_reason="stop", failure=RequestFailure.CUT_STREAM)]
+    one = summarise(log(records), replace(FACTS, stop="natural"))
+    assert (one.stop, one.num_completed) == ("natural", 5)
+    assert (one.num_ended_by_length, one.num_ended_by_stop) == (1, 2)
+
+
+def test_where_no_answer_told_why_it_ended_nothing_is_counted(record: MakeRecord, log: MakeLog) -> None:
+    one = summarise(log([record(finish_reason=None)]), FACTS)
+    assert (one.num_ended_by_length, one.num_ended_by_stop) == (None, None)
+
+
+def test_a_record_from_before_stops_were_recorded_is_read(record: MakeRecord, log: MakeLog) -> None:
+    row = json.loads(summarise(log([record()]), FACTS).to_json())
+    for name in ("stop", "num_ended_by_length", "num_ended_by_stop"):
+        del row[name]
+    assert Measurement.model_validate(row).stop is None
+
+
 def test_a_closed_loop_is_labelled_by_its_users(record: MakeRecord, log: MakeLog) -> None:
     one = summarise(log([record()], load=ClosedLoad(users=4)), FACTS)
     assert (one.mode, one.users, one.offered_rps, one.step) == ("closed", 4, None, 4)
@@ -123,6 +146,7 @@ def test_the_digest_is_known_before_measuring_and_does_not_depend_on_the_slo(rec
         {"warmup_s": 3.0},
         {"measure_s": 11.0},
         {"cache_policy": "natural"},
+        {"stop": "natural"},
     ],
 )
 def test_whatever_changes_the_measurement_changes_its_digest(change: dict[str, Any]) -> None:

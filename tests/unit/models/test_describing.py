@@ -61,7 +61,46 @@ def test_a_hugging_face_folder_is_described(hf_folder: Path, tmp_path: Path) -> 
 
 def test_a_model_for_several_media_is_described_by_its_language_part(hf_folder: Path, tmp_path: Path) -> None:
     (hf_folder / "config.json").write_text(json.dumps({"text_config": CONFIG, "vision_config": {"hidden_size": 1}}))
-    assert describe("mine", hf_folder, memory=tmp_path).hidden_size == 576
+    ref = describe("mine", hf_folder, memory=tmp_path)
+    assert ref.hidden_size == 576
+    assert "the model also reads images; only text is sent" in ref.source
+
+
+def test_a_model_for_text_alone_has_no_note_on_media(hf_folder: Path, tmp_path: Path) -> None:
+    assert "only text" not in describe("mine", hf_folder, memory=tmp_path).source
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"quantization_config": {"quant_method": "AWQ", "bits": 4}},
+        {"compression_config": {"quant_method": "awq"}},
+        {"text_config": {**CONFIG, "quantization_config": {"quant_method": "awq"}}, "audio_config": {"x": 1}},
+    ],
+)
+def test_a_folder_says_how_it_is_quantised_wherever_it_says_so(
+    hf_folder: Path, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    (hf_folder / "config.json").write_text(json.dumps({**CONFIG, **changes}))
+    ref = describe("mine", hf_folder, memory=tmp_path)
+    assert (ref.weights_precision, ref.variant, ref.is_derived) == ("awq", "awq-hf", True)
+
+
+def test_what_modelopt_quantised_is_told_by_its_own_file(hf_folder: Path, tmp_path: Path) -> None:
+    (hf_folder / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "FP8"}}))
+    ref = describe("mine", hf_folder, memory=tmp_path)
+    assert (ref.weights_precision, ref.is_derived) == ("fp8", True)
+
+
+def test_a_quantisation_of_null_is_none(hf_folder: Path, tmp_path: Path) -> None:
+    (hf_folder / "config.json").write_text(json.dumps({**CONFIG, "quantization_config": None}))
+    assert describe("mine", hf_folder, memory=tmp_path).weights_precision == "bf16"
+
+
+def test_a_configuration_that_is_no_object_is_refused(hf_folder: Path, tmp_path: Path) -> None:
+    (hf_folder / "config.json").write_text("[]")
+    with pytest.raises(InputError, match="expected a JSON object, seen list"):
+        describe("mine", hf_folder, memory=tmp_path)
 
 
 def test_every_weights_file_counts_in_the_hash_and_nothing_else_does(hf_folder: Path, tmp_path: Path) -> None:

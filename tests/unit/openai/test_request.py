@@ -53,6 +53,33 @@ def test_no_length_is_forced_where_none_is_asked() -> None:
     assert not {"max_tokens", "ignore_eos"} & body.keys()
 
 
+@pytest.mark.parametrize("control", get_args(LengthControl))
+def test_a_natural_stop_sends_the_upper_bound_and_no_length_control(control: str) -> None:
+    body = sent("x", Dialect(capabilities=Capabilities(output_length_control=control)), forces_length=False)
+    assert body["max_tokens"] == 8
+    assert not set(get_args(LengthControl)) & body.keys()
+
+
+def test_text_in_parts_passes_through_on_chat() -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+    assert sent(messages, Dialect("chat"))["messages"] == messages
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}, "image_url"),
+        ({"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}, "input_audio"),
+        ({"type": "video_url", "video_url": {"url": "x"}}, "video_url"),
+        ("bare", "str"),
+    ],
+)
+def test_a_message_with_more_than_text_is_refused_by_name(part: object, kind: str) -> None:
+    messages = [{"role": "system", "content": "a"}, {"role": "user", "content": [{"type": "text", "text": "b"}, part]}]
+    with pytest.raises(ValueError, match=f"message 2: content of type {kind}; only text is sent"):
+        sent(messages, Dialect("chat"))
+
+
 def test_usage_is_not_asked_of_a_server_without_it() -> None:
     assert "stream_options" not in sent("x", Dialect(capabilities=Capabilities(usage_in_stream=False)))
 

@@ -41,3 +41,24 @@ def test_text_goes_where_token_ids_are_not_taken() -> None:
     assert json.loads(chat[0].body)["messages"][0]["content"] == "s 0 of 1"
     plain = Dialect(capabilities=Capabilities(accepts_token_prompts=False))
     assert json.loads(prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=plain, salt="s")[0].body)["prompt"]
+
+
+def test_a_request_for_an_adapter_names_it_as_its_model() -> None:
+    schedule = build_closed_schedule(WORKLOAD.model_copy(update={"lora": {"a": 0.5}}), num_requests=30)
+    prepared = prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=Dialect(), salt="")
+    assert schedule.lora is not None
+    asked = [schedule.lora.of(index) or "m" for index in range(30)]
+    assert [json.loads(one.body)["model"] for one in prepared] == asked
+    assert set(asked) == {"a", "m"}
+
+
+def test_a_natural_stop_sends_no_length_control() -> None:
+    schedule = build_closed_schedule(WORKLOAD, num_requests=1)
+    dialect = Dialect(capabilities=Capabilities(output_length_control="ignore_eos"))
+    forced, natural = (
+        json.loads(
+            prepare(schedule, Prompts(), endpoint=ENDPOINT, dialect=dialect, salt="", forces_length=forces)[0].body
+        )
+        for forces in (True, False)
+    )
+    assert (forced["ignore_eos"], "ignore_eos" in natural, natural["max_tokens"]) == (True, False, 3)

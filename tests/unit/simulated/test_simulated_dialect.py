@@ -128,6 +128,13 @@ def test_models_names_the_served_model(serve: Serve) -> None:
     assert [model["id"] for model in client.get("/v1/models").row["data"]] == ["mine"]
 
 
+def test_adapters_are_listed_and_answer_under_their_names(serve: Serve) -> None:
+    _, client = serve(model="mine", lora_modules="one,two")
+    assert [model["id"] for model in client.get("/v1/models").row["data"]] == ["mine", "one", "two"]
+    assert client.post("/v1/completions", {"prompt": "a", "model": "two"}).row["model"] == "two"
+    assert client.post("/v1/completions", {"prompt": "a", "model": "three"}).status == 404
+
+
 def test_counters_add_up(serve: Serve) -> None:
     _, client = serve()
     prompt = " ".join(map(str, range(40)))

@@ -126,3 +126,18 @@ def test_a_larger_budget_keeps_the_digest() -> None:
         == parse_study(study(budget={"trials": 99}), "a").digest
         != parse_study(study(seed=1), "a").digest
     )
+
+
+def test_adapters_are_refused_for_an_engine_that_serves_none() -> None:
+    message = complaint(study(engines=[{"name": "llamacpp"}], workload={"lora": {"sql": 0.5}}))
+    assert "engines.0.name: llamacpp serves no LoRA adapters here, and workload.lora asks sql" in message
+    assert "take one of" in message
+    assert "vllm" in message.split("take one of")[1]
+
+
+def test_adapters_pass_for_an_engine_that_serves_them() -> None:
+    assert parse_study(study(workload={"lora": {"sql": 0.5}}), "study.yaml").workload.lora == {"sql": 0.5}
+
+
+def test_shares_beyond_one_name_their_place() -> None:
+    assert "workload.lora" in complaint(study(workload={"lora": {"a": 0.7, "b": 0.7}}))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.telemetry.cgroup import cpu_limit, memory_limit
-from orchestrator.telemetry.hardware import host_facts, read_cpu_model, read_hardware, usable_cores
+from orchestrator.telemetry.hardware import host_facts, read_cpu_flags, read_cpu_model, read_hardware, usable_cores
 
 GIB = 1 << 30
 
@@ -76,3 +76,9 @@ def test_a_processor_that_is_not_told_is_unknown(tmp_path: Path) -> None:
     assert read_cpu_model(tmp_path / "none") == "unknown"
     (tmp_path / "cpuinfo").write_text("processor: 0\n")
     assert read_cpu_model(tmp_path / "cpuinfo") == "unknown"
+
+
+def test_the_processors_features_are_told_or_not_known(tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text("model name\t: any\nflags\t\t: fpu avx2 avx512f\n")
+    assert read_cpu_flags(tmp_path / "cpuinfo") == {"fpu", "avx2", "avx512f"}
+    assert read_cpu_flags(tmp_path / "none") is None

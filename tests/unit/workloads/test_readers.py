@@ -1,3 +1,4 @@
+import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -181,3 +182,34 @@ def test_a_trace_is_columnar(rows: Rows, write: Write) -> None:
     assert schema["arrival_ns"] == pl.Int64
     assert schema["input_tokens"] == pl.Int32
     assert schema["block_ids"] == pl.List(pl.Int64)
+
+
+def media_row(**more: object) -> str:
+    return json.dumps({"timestamp": 1.5, "input_length": 3, "output_length": 4, **more}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "image_url"),
+        ({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}]}, "input_audio"),
+        ({"type": "image"}, "image"),
+        ({"videos": ["a.mp4"]}, "videos"),
+    ],
+)
+def test_a_row_with_more_than_text_is_refused_by_kind_and_line(
+    write: Write, more: dict[str, object], kind: str
+) -> None:
+    second = refusal(write(media_row() + media_row(**more)))
+    assert (second.row, second.reason) == (2, f"content of type {kind}; only text is sent")
+    assert refusal(write(media_row(**more))).row == 1
+
+
+def test_a_first_row_of_another_format_is_refused_for_its_images_first(write: Write) -> None:
+    row = {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}
+    assert "content of type image_url" in str(refusal(write(json.dumps(row) + "\n")))
+
+
+def test_words_about_media_and_empty_lists_of_them_are_text(write: Write) -> None:
+    text = media_row(type="text", images=[], audio=None, prompt='say "image" and "video"', messages=[{"content": "a"}])
+    assert len(read_trace(write(text))) == 1

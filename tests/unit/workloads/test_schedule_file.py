@@ -28,6 +28,21 @@ def test_a_closed_schedule_has_no_times(tmp_path: Path) -> None:
     assert table.num_rows == table["intended_ns"].null_count == 7
 
 
+def test_the_adapter_of_each_request_is_kept(tmp_path: Path) -> None:
+    schedule = build_closed_schedule(Workload(lora={"a": 0.5}), num_requests=40)
+    write_schedule(schedule, tmp_path / "schedule.parquet")
+    asked = pq.read_table(tmp_path / "schedule.parquet")["lora"].to_pylist()
+    assert schedule.lora is not None
+    assert asked == [schedule.lora.of(index) for index in range(40)]
+    assert set(asked) == {"a", None}
+    assert read_facts(tmp_path / "schedule.parquet")["facts"]["lora"] == {"a": 0.5}
+
+
+def test_without_adapters_there_is_no_column_for_them(tmp_path: Path) -> None:
+    write_schedule(build_closed_schedule(Workload(), num_requests=3), tmp_path / "schedule.parquet")
+    assert "lora" not in pq.read_table(tmp_path / "schedule.parquet").column_names
+
+
 def test_shared_blocks_are_kept_by_row(tmp_path: Path) -> None:
     schedule = build_open_schedule(Workload(), rate_rps=5, duration_s=20)
     write_schedule(schedule, tmp_path / "schedule.parquet")
