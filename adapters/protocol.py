@@ -23,6 +23,17 @@ class EngineConfig(BaseModel):
     tp: int = Field(default=1, ge=1, description="tensor-parallel size, devices")
     pp: int = Field(default=1, ge=1, description="pipeline-parallel size, stages")
 
+    def conditions(self, model: "ModelRef") -> dict[str, str]:
+        """Say what the settings decide of a fair comparison, as far as an adapter knows it.
+
+        Keys: `compute_precision` and `kv_precision` in the words of `PRECISIONS`, `context_tokens` of one request.
+        """
+        del model
+        return {}
+
+
+PRECISIONS = {"bfloat16": "bf16", "float16": "f16", "half": "f16", "float32": "f32", "float": "f32"}
+
 
 class StartFailure(StrEnum):
     """Why an engine did not start or did not stay up."""

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from adapters.protocol import EngineConfig
+from adapters.llamacpp.context import slot_tokens
+from adapters.protocol import EngineConfig, ModelRef
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"]
 SpeculationType = Literal["none", "ngram_simple", "ngram_map_k", "ngram_map_k4v", "ngram_mod", "ngram_cache"]
@@ -55,6 +56,18 @@ class LlamaCppConfig(EngineConfig):
     speculative_ngram_mod_n_match: int = Field(default=24, ge=1, description="tokens looked up")
     speculative_ngram_mod_n_min: int = Field(default=48, ge=1, description="fewest tokens drafted")
     speculative_ngram_mod_n_max: int = Field(default=64, ge=1, description="most tokens drafted")
+
+    def conditions(self, model: ModelRef) -> dict[str, str]:
+        """Say in which precision it computes and caches, and how long a request may be.
+
+        Products are taken in the precision of the weights.
+        """
+        keys, values = self.cache_type_k, self.cache_type_v
+        return {
+            "compute_precision": model.weights_precision,
+            "kv_precision": keys if keys == values else f"{keys} keys, {values} values",
+            "context_tokens": str(slot_tokens(self, model)),
+        }
 
     def engine_settings(self) -> dict[str, Any]:
         """Return what the engine is given: every setting, spelled out, so that its own defaults cannot drift."""

@@ -1,7 +1,11 @@
 """How llama.cpp shares its context out over slots, and what that costs in memory. Arithmetic only."""
 
-from adapters.llamacpp.config import LlamaCppConfig
+from typing import TYPE_CHECKING
+
 from adapters.protocol import ModelRef
+
+if TYPE_CHECKING:
+    from adapters.llamacpp.config import LlamaCppConfig  # which asks here what its settings come to
 
 PAD_TOKENS = 256  # the engine rounds a sequence's context up to this
 BLOCK = 32  # values of one head that share a scale in every quantised cache type
@@ -23,7 +27,7 @@ def _padded(tokens: int) -> int:
     return -(-tokens // PAD_TOKENS) * PAD_TOKENS
 
 
-def allocated_tokens(config: LlamaCppConfig, model: ModelRef) -> int:
+def allocated_tokens(config: "LlamaCppConfig", model: ModelRef) -> int:
     """Return how many tokens the KV cache holds over all slots, as the engine rounds them."""
     if config.kv_unified:
         return _padded(config.n_ctx or model.context_tokens)
@@ -32,7 +36,7 @@ def allocated_tokens(config: LlamaCppConfig, model: ModelRef) -> int:
     return _padded(_padded(config.n_ctx) // config.n_parallel) * config.n_parallel
 
 
-def slot_tokens(config: LlamaCppConfig, model: ModelRef) -> int:
+def slot_tokens(config: "LlamaCppConfig", model: ModelRef) -> int:
     """Return how many tokens, prompt and output, one request may have; never more than the model was trained for.
 
     With a unified cache any slot may take all of it, at the others' expense.
@@ -41,7 +45,7 @@ def slot_tokens(config: LlamaCppConfig, model: ModelRef) -> int:
     return min(tokens if config.kv_unified else tokens // config.n_parallel, model.context_tokens)
 
 
-def kv_cache_bytes(config: LlamaCppConfig, model: ModelRef) -> int:
+def kv_cache_bytes(config: "LlamaCppConfig", model: ModelRef) -> int:
     """Return the size of the KV cache: tokens * layers * (keys + values of all KV heads)."""
     head_size = model.hidden_size // model.num_heads
     values = allocated_tokens(config, model) * model.num_layers * model.num_kv_heads * head_size

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from adapters.protocol import EngineConfig
+from adapters.protocol import PRECISIONS, EngineConfig, ModelRef
 
 Attention = Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention"]
 
@@ -49,6 +49,15 @@ class TransformersConfig(EngineConfig):
         description="share, 0 to 1, of the memory left for cache and batch; None: 0.6 on a CPU, 0.9 on a GPU",
     )
     cb_use_cuda_graph: bool | None = Field(default=None, description="None: where no attention mask is needed")
+
+    def conditions(self, model: ModelRef) -> dict[str, str]:
+        """Say in which precision it computes and caches, and how long a request may be."""
+        computes = model.weights_precision if self.dtype == "auto" else PRECISIONS[self.dtype]
+        return {
+            "compute_precision": computes,
+            "kv_precision": computes,
+            "context_tokens": str(model.context_tokens),
+        }
 
     def flags(self) -> Iterator[str]:
         """Yield every setting that has a value as flags, spelled out so that the engine's defaults cannot drift."""

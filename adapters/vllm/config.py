@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from adapters.protocol import EngineConfig
+from adapters.protocol import PRECISIONS, EngineConfig, ModelRef
 
 ENV_FIELDS = ("vllm_cpu_kvcache_space", "vllm_cpu_omp_threads_bind")
 PARALLEL_FLAGS = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size"}
@@ -72,6 +72,13 @@ class VllmConfig(EngineConfig):
         """Return the name and the folder of each LoRA adapter."""
         pairs = self.lora_modules.split(",") if self.lora_modules is not None else []
         return tuple((name, path) for name, _, path in (one.partition("=") for one in pairs))
+
+    def conditions(self, model: ModelRef) -> dict[str, str]:
+        """Say in which precision it computes and caches, and how long a request may be."""
+        computes = model.weights_precision if self.dtype == "auto" else PRECISIONS[self.dtype]
+        caches = computes if self.kv_cache_dtype == "auto" else PRECISIONS.get(self.kv_cache_dtype, self.kv_cache_dtype)
+        context = str(self.max_model_len or model.context_tokens)
+        return {"compute_precision": computes, "kv_precision": caches, "context_tokens": context}
 
     def changed(self) -> Iterator[tuple[str, object]]:
         """Yield every engine flag that is not at its default, under the name that vLLM gives it."""

@@ -35,7 +35,7 @@ class Side(NamedTuple):
 class Difference(NamedTuple):
     """Where two answers to one prompt part; `position` counts from 0.
 
-    `is_near_tie`: whether each candidate, as far as it tells, finds both tokens nearly as likely; None where none tells.
+    `is_near_tie`: whether each candidate, as far as it tells, finds both tokens nearly as likely; None: none tells.
     """
 
     prompt: int

@@ -1,6 +1,6 @@
 """`seatrial run`: carry a study through, or on from where it was left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from orchestrator.report.markdown import to_markdown
 from orchestrator.report.summary import study_summary
 from orchestrator.studies.candidates import Candidate, candidates_of
 from orchestrator.studies.conditions import conditions_of, versions_of
+from orchestrator.studies.fairness import conditions_by_candidate, difference_text, refuse_unfair, to_tag
 from orchestrator.studies.naming import find_study, new_study_id
 from orchestrator.studies.reading import read_study
 from orchestrator.studies.sweep import Observers, run_sweep
@@ -54,9 +55,16 @@ def run(
     check_store(store)
     place = open_store(store)
     candidates = candidates_of(spec, read_hardware())
+    host = {**host_facts(), **device_facts(open_probe())}
+    conditions = conditions_by_candidate(spec, candidates, host)
+    for one in refuse_unfair(spec, conditions):
+        say(f"not equal: {difference_text(one)}")
+    tags = {**conditions_of(spec, candidates, host), **to_tag(conditions)}
     study_id = _study_id(place, spec, resume=resume)
     say(f"study {study_id} in {store}")
-    with _open(place, spec, candidates=candidates, study_id=study_id, uri=tracking, resume=resume) as tracker:
+    with _open(
+        place, spec, versions=versions_of(candidates), tags=tags, study_id=study_id, uri=tracking, resume=resume
+    ) as tracker:
         try:
             _search(tracker, spec, candidates=candidates, folder=trial_folder(place, study_id), address=address)
         except KeyboardInterrupt:
@@ -87,7 +95,8 @@ def _open(
     place: StoreLike,
     spec: StudySpec,
     *,
-    candidates: Sequence[Candidate],
+    versions: Mapping[str, str],
+    tags: Mapping[str, str],
     study_id: str,
     uri: str | None,
     resume: bool,
@@ -96,8 +105,8 @@ def _open(
         place,
         spec,
         study_id=study_id,
-        versions=versions_of(candidates),
-        tags=conditions_of(spec, candidates, {**host_facts(), **device_facts(open_probe())}),
+        versions=versions,
+        tags=tags,
         clock=SystemClock(),
         attachments=attachments_of(place, study_id, slo=spec.slo),
         uri=tracking_uri(place, uri),

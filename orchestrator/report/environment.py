@@ -19,6 +19,6 @@ def environment_rows(record: StudyRecord) -> tuple[tuple[str, str], ...]:
         "path to the engine": record.spec.deploy.via,
         "seed": str(record.spec.seed),
         **{f"version of {name}": version for name, version in sorted(record.versions.items())},
-        **dict(sorted(record.tags.items())),
+        **{key: value for key, value in sorted(record.tags.items()) if key != "fairness"},
     }
     return tuple((key, value) for key, value in facts.items() if value)

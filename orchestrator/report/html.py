@@ -9,6 +9,7 @@ from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_
 from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
 from orchestrator.report.curves import draw_overlay
 from orchestrator.report.environment import environment_rows
+from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
 from orchestrator.report.labels import trial_label
 from orchestrator.report.timelines import draw_memory, draw_processor
 
@@ -28,6 +29,8 @@ def to_html(record: StudyRecord) -> str:
         trials=trial_rows(record),
         overlay=_overlay(record),
         timelines=_timelines(record),
+        unequal=None if (found := unequal(record)) is None else unequal_rows(found),
+        unequal_heads=UNEQUAL_HEADS,
         agreement=agreement_text(record),
         how_asked=how_asked(),
         difference_heads=DIFFERENCE_HEADS,

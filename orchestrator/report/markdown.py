@@ -6,6 +6,7 @@ from orchestrator.domain.study_record import StudyRecord
 from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_asked
 from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
 from orchestrator.report.environment import environment_rows
+from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
 
 
 def to_markdown(record: StudyRecord) -> str:
@@ -55,11 +56,23 @@ def _lines(record: StudyRecord) -> Iterator[str]:
         if row.loads:
             yield f"\n### Trial {row.cells[0]}, {escape(row.cells[1])}: {escape(row.cells[2])}\n"
             yield from table(LOAD_HEADS, [load.cells for load in row.loads])
+    yield from _unequal(record)
     yield from _agreement(record)
     yield "\n## What was not measured\n"
     yield from [f"- {escape(line)}" for line in unmeasured(record)] or ["Nothing that this report shows is missing."]
     yield "\n## Environment\n"
     yield from table(("what", "value"), environment_rows(record))
+
+
+def _unequal(record: StudyRecord) -> Iterator[str]:
+    found = unequal(record)
+    if found is None:
+        return
+    yield "\n## What is not equal\n"
+    if found:
+        yield from table(UNEQUAL_HEADS, unequal_rows(found))
+    else:
+        yield "All candidates ran under equal conditions."
 
 
 def _agreement(record: StudyRecord) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, TrialOutcome
 from orchestrator.domain.study_record import StudyRecord, TrialRecord
 from orchestrator.report.agreement import agreement_summary
+from orchestrator.report.fairness import unequal
 
 
 def study_summary(record: StudyRecord) -> dict[str, Any]:
@@ -19,6 +20,7 @@ def study_summary(record: StudyRecord) -> dict[str, Any]:
         "versions": dict(record.versions),
         "tags": dict(record.tags),
         "trials": [_trial(one) for one in record.trials],
+        "unequal": None if (found := unequal(record)) is None else [one._asdict() for one in found],
         "agreement": agreement_summary(record),
         "notes": list(record.notes),
     }

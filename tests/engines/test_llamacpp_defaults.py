@@ -1,24 +1,12 @@
-"""Our defaults are those of the installed engine; none is ours by accident."""
+"""What we search is what the installed engine knows; its defaults are compared in test_engine_versions.py."""
 
 import pytest
 import xllamacpp
 
 from adapters.llamacpp import serve
-from adapters.llamacpp.config import LlamaCppConfig
 from search_spaces import load_space
 
 pytestmark = pytest.mark.engine
-
-
-def test_every_default_of_the_configuration_is_the_engines() -> None:
-    ours = LlamaCppConfig().engine_settings()
-    theirs = serve.read(xllamacpp.CommonParams(), sorted(ours))
-    assert theirs == pytest.approx(ours)
-
-
-def test_every_default_of_the_search_space_is_the_engines() -> None:
-    ours = load_space("llamacpp").defaults()
-    assert serve.read(xllamacpp.CommonParams(), sorted(ours)) == pytest.approx(ours)
 
 
 def test_every_value_of_the_search_space_is_one_that_the_engine_knows() -> None:

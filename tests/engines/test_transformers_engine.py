@@ -16,19 +16,18 @@ from tokenizers import Tokenizer
 
 from adapters.openai import Dialect, StreamScanner, encode_request
 from adapters.protocol import ModelRef, StartFailure
-from adapters.transformers_serve import memory
 from adapters.transformers_serve.adapter import TransformersAdapter
-from adapters.transformers_serve.config import OURS, TransformersConfig
+from adapters.transformers_serve.config import TransformersConfig
 from orchestrator.deploy.deployment import LocalDeployment
 from orchestrator.deploy.local import make_local_deployer
 from orchestrator.domain.deployment import DeployRequest
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.placement import plan_placement
 from orchestrator.models import resolve
+from tests.engines.environments import interpreter_for
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
-VARIABLE = "SEATRIAL_TRANSFORMERS_PYTHON"
 READY_S = 240.0
 ANSWER_S = 120.0
 DIALECT = Dialect(capabilities=TransformersAdapter.capabilities)
@@ -38,29 +37,11 @@ BATCHED = TransformersConfig(
     continuous_batching=True, cb_block_size=32, cb_num_blocks=64, cb_max_batch_tokens=256, device="cpu"
 )
 ONE_BY_ONE = TransformersConfig(device="cpu")
-DECLARED = """
-import inspect, json, transformers
-from importlib.metadata import version
-from transformers.cli.serve import Serve
-from transformers.generation.continuous_batching import cache, initialization
-parameters = inspect.signature(Serve.__init__).parameters.values()
-plain = lambda value: getattr(value, "value", value)
-print(json.dumps({
-    "version": version("transformers"),
-    "flags": {one.name: plain(one.default) for one in parameters if one.name != "self"},
-    "block_tokens": transformers.ContinuousBatchingConfig().page_size,
-    "batch_tokens": cache.PagedAttentionMemoryHandler._default_max_batch_tokens,
-    "max_requests": initialization.FALLBACK_DEFAULTS["max_requests_per_batch"],
-}))
-"""
 
 
 @pytest.fixture(scope="session")
 def interpreter() -> Path:
-    path = os.environ.get(VARIABLE)
-    if path is None:
-        pytest.skip(f"{VARIABLE} names no interpreter; run `seatrial engines install transformers`")
-    return Path(path)
+    return interpreter_for("transformers")
 
 
 @pytest.fixture(scope="session")
@@ -211,28 +192,6 @@ def test_missing_weights_are_classified(model: ModelRef, interpreter: Path, tmp_
     with pytest.raises(DeploymentError) as refused:
         deploy(ONE_BY_ONE, model.model_copy(update={"path": tmp_path / "missing"}), tmp_path, interpreter)
     assert refused.value.kind is StartFailure.BAD_MODEL
-
-
-@pytest.fixture(scope="session")
-def declared(interpreter: Path) -> dict[str, Any]:
-    """What the installed program itself declares."""
-    told = subprocess.run([interpreter, "-c", DECLARED], capture_output=True, text=True, check=True)
-    facts: dict[str, Any] = json.loads(told.stdout)
-    return facts
-
-
-def test_every_default_is_the_engines(declared: dict[str, Any]) -> None:
-    ours = TransformersConfig().model_dump(exclude=set(OURS))
-    assert {name: declared["flags"][name] for name in ours} == ours
-
-
-def test_the_arithmetic_has_the_engines_constants(declared: dict[str, Any]) -> None:
-    theirs = (declared["block_tokens"], declared["batch_tokens"], declared["max_requests"])
-    assert theirs == (memory.BLOCK_TOKENS, memory.BATCH_TOKENS, memory.MAX_REQUESTS)
-
-
-def test_the_installed_version_is_a_verified_one(declared: dict[str, Any]) -> None:
-    assert declared["version"] in TransformersAdapter.environment.verified
 
 
 def test_threads_follow_the_cores_that_it_is_given(interpreter: Path) -> None:

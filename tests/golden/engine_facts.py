@@ -1,4 +1,4 @@
-"""What an engine's version says of itself: recorded in `engines/<engine>-<version>.json`, or asked of the installed one."""
+"""What an engine's version says of itself: recorded in `engines/`, or asked of the installed one."""
 
 import json
 import os

@@ -15,7 +15,7 @@ from adapters.transformers_serve import memory
 from adapters.vllm import config as vllm
 from tests.golden.engine_facts import ARGUMENTS, GOLDEN, golden_facts, golden_path
 
-OURS = {"llamacpp": llamacpp.OURS, "transformers": transformers.OURS, "vllm": vllm.OURS}
+OURS = {"llamacpp": llamacpp.OURS, "transformers": transformers.OURS, "vllm": vllm.OURS | vllm.OF_SERVER}
 THEIR_NAMES = {"vllm": vllm.PARALLEL_FLAGS}
 TRIED = [name for name in registry.BUILT_IN if registry.get(name).environment.is_tried]
 VERSIONS = [(name, version) for name in TRIED for version in registry.get(name).environment.verified]

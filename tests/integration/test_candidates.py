@@ -6,17 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
 
 from adapters import registry
+from orchestrator.cli.app import main
+from orchestrator.environments.folder import STAMP, Stamp, interpreter_of
 from orchestrator.models import resolve
 from orchestrator.models.fetching import cache_folder
 from orchestrator.telemetry.hardware import read_hardware
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHER_VERSION = "2026.9.11063"  # of llama.cpp's package; any but the pinned one
 TIMEOUT_S = 300
 STUDY: dict[str, Any] = {
     "name": "candidates",
@@ -128,12 +130,21 @@ def test_the_others_are_measured(mixed: dict[str, Any]) -> None:
     ],
 )
 def test_a_study_that_cannot_be_meant_starts_nothing(
-    tmp_path: Path, cache: Path, engines: list[dict[str, Any]], expected: str
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    engines: list[dict[str, Any]],
+    expected: str,
 ) -> None:
     store = tmp_path / "store"
-    done = seatrial("run", study_file(tmp_path, engines), "--store", str(store), cache=cache, code=2)
-    assert expected in done.stderr
-    assert done.stdout == ""
+    monkeypatch.setattr(sys, "argv", ["seatrial", "run", study_file(tmp_path, engines), "--store", str(store)])
+    with mock.patch.dict(os.environ, {"SEATRIAL_CACHE": str(cache)}), pytest.raises(SystemExit) as ended:
+        main()
+    seen = capsys.readouterr()
+    assert ended.value.code == 2
+    assert expected in " ".join(seen.err.split())
+    assert seen.out == ""
     assert not store.exists() or not any(store.iterdir())
 
 
@@ -144,23 +155,35 @@ def test_checking_an_engine_without_its_hardware_says_so_in_one_line(cache: Path
     assert done.stdout == ""
 
 
+def pretend_installed(version: str, cache: Path) -> None:
+    """Put a stamped environment whose interpreter is ours: what it runs is the pinned version under another name."""
+    place = cache / "engines" / f"llamacpp-{version}-cpu"
+    interpreter = interpreter_of(place)
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    interpreter.chmod(0o755)
+    stamp = Stamp(engine="llamacpp", distribution="xllamacpp", version=version, needs="cpu", lock_sha256=None)
+    (place / STAMP).write_text(stamp.model_dump_json())
+
+
 @pytest.mark.engine
 def test_a_candidate_is_measured_once_its_obstacle_has_gone(tmp_path: Path, cache: Path) -> None:
     pinned = registry.get("llamacpp").environment.builds[0].version
+    config = {"n_ctx": 512, "n_threads": 1}
     engines = [
-        {"name": "llamacpp", "label": "pinned", "config": {"n_ctx": 512, "n_threads": 1}, "search": {}},
-        {"name": "llamacpp", "version": OTHER_VERSION, "config": {"n_ctx": 512, "n_threads": 1}, "search": {}},
+        {"name": "llamacpp", "label": "pinned", "config": config, "search": {}},
+        {"name": "llamacpp", "version": "99.0", "config": config, "search": {}},
     ]
-    other, store = f"llamacpp {OTHER_VERSION}", str(tmp_path / "store")
+    store = str(tmp_path / "store")
     path = study_file(tmp_path, engines, model={"name": "smollm2-135m", "variant": "q8_0"})
     before = json.loads(seatrial("run", path, "--store", store, "--json", cache=cache).stdout)
     assert [one["outcome"] for one in before["trials"]] == ["completed", "infeasible"]
 
-    seatrial("engines", "install", "llamacpp", "--version", OTHER_VERSION, cache=cache)
+    pretend_installed("99.0", cache)
     after = json.loads(seatrial("run", path, "--store", store, "--resume", "--json", cache=cache).stdout)
     assert after["study_id"] == before["study_id"]
-    assert (after["versions"]["pinned"], after["versions"][other]) == (pinned, OTHER_VERSION)
-    (kept,), (measured,) = trials_of(after)["pinned"], trials_of(after)[other]
+    assert (after["versions"]["pinned"], after["versions"]["llamacpp 99.0"]) == (pinned, "99.0")
+    (kept,), (measured,) = trials_of(after)["pinned"], trials_of(after)["llamacpp 99.0"]
     assert kept == trials_of(before)["pinned"][0]
     assert measured["outcome"] == "completed"
     assert measured["measurements"][0]["num_failed"] == 0

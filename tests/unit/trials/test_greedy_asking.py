@@ -41,10 +41,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.asked.append((self.path, self.headers.get("Authorization"), body))
         status, answer = self.server.answering(body)
         payload = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
+        with contextlib.suppress(BrokenPipeError):  # who does not wait has gone
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
 
 
 @contextlib.contextmanager
