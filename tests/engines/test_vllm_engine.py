@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -15,9 +14,7 @@ from adapters.openai import Dialect, StreamScanner, encode_request
 from adapters.protocol import ModelRef, StartFailure
 from adapters.vllm.adapter import METRICS, VllmAdapter
 from orchestrator.deploy.deployment import LocalDeployment
-from orchestrator.deploy.leftovers import await_end
 from orchestrator.deploy.local import LocalDeployer
-from orchestrator.deploy.supervisor import Process
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.load import OpenLoad
@@ -25,13 +22,13 @@ from orchestrator.metrics.latency import ttft_s
 from orchestrator.models import resolve
 from orchestrator.replay import PreparedRequest, Timing, replay_open
 from tests.engines.deployments import command_line, deployed, request_for, tree_of
+from tests.engines.vllm_kills import API_SERVER, RANK, assert_killing_leaves_nothing
 
 pytestmark = pytest.mark.engine
 
 SMALL = {"vllm_cpu_kvcache_space": 1, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 8}
 DIALECT = Dialect("completions", VllmAdapter.capabilities)
 PREFIX = list(range(1000, 1300))  # more than two blocks of 128 tokens, so that a repeated one can hit
-END_S = 15.0
 SPECULATION = {"spec_draft_tokens", "spec_accepted_tokens"}  # series that are there only while it speculates
 
 
@@ -60,24 +57,6 @@ def canonical(deployment: LocalDeployment) -> dict[str, float]:
     samples = {sample.name: sample.value for family in families for sample in family.samples}
     counted = {name: f"{name}_count" if one.kind == "histogram" else name for name, one in METRICS.items()}
     return {METRICS[name].name: samples[series] for name, series in counted.items() if series in samples}
-
-
-def assert_seen_to_end(deployment: LocalDeployment) -> None:
-    deadline = time.monotonic() + END_S
-    seen = None
-    while seen is None and time.monotonic() < deadline:
-        time.sleep(0.2)
-        try:
-            deployment.check_alive()
-        except DeploymentError as error:
-            seen = error
-    assert seen is not None
-
-
-def assert_nothing_left(deployment: LocalDeployment, tree: list[Process]) -> None:
-    report = deployment.stop()
-    assert (report.processes_gone, report.ports_free, report.leftovers) == (True, True, ())
-    assert await_end(tree, END_S) == []
 
 
 def test_it_streams_the_tokens_that_were_asked_for(vllm: LocalDeployment) -> None:
@@ -135,24 +114,17 @@ def ttft_sum(deployment: LocalDeployment) -> float:
 
 def test_a_killed_api_server_leaves_nothing(vllm: LocalDeployment) -> None:
     """Last of those on the shared server: its engine core and worker must not live on without it."""
-    tree = tree_of(vllm)
-    assert any("VLLM::EngineCore" in command_line(one) for one in tree)
-    os.kill(vllm.root_pid, signal.SIGKILL)
-    assert_seen_to_end(vllm)
-    assert_nothing_left(vllm, tree)
+    assert_killing_leaves_nothing(vllm, API_SERVER)
 
 
 def test_ranks_share_no_core_and_a_killed_one_leaves_nothing(tmp_path: Path) -> None:
     model = resolve("tiny-llama-8h", "bf16-hf")  # its heads divide by two
     settings = {**SMALL, "max_model_len": 512, "tp": 2, "vllm_cpu_omp_threads_bind": "0|1"}
     with deployed(request_for("vllm", model, tmp_path, **settings)) as deployment:
-        tree = tree_of(deployment)
-        ranks = [one for one in tree if "VLLM::Worker" in command_line(one)]
+        ranks = [one for one in tree_of(deployment) if RANK in command_line(one)]
         assert sorted(tuple(os.sched_getaffinity(one.pid)) for one in ranks) == [(0,), (1,)]
         assert stream(deployment, [5, 6, 7], 3).output_tokens == 3
-        os.kill(ranks[1].pid, signal.SIGKILL)
-        assert_seen_to_end(deployment)
-        assert_nothing_left(deployment, tree)
+        assert_killing_leaves_nothing(deployment, RANK)
 
 
 def test_weights_that_it_does_not_know_are_a_bad_model(smollm2_variants: dict[str, ModelRef], tmp_path: Path) -> None:

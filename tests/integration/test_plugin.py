@@ -51,8 +51,10 @@ class EchoAdapter:
 
     def launch_plan(self, config, model, *, ports):
         argv = ("python", str(PROGRAM), f"--port={ports['http']}", f"--model={model.name}")
-        slots = () if config.slots is None else (f"--max-running={config.slots}",)
-        return LaunchPlan(argv=(*argv, f"--ttft-s={config.first_token_s}", *slots), ports={"http": ports["http"]}, served_model=model.name)
+        flags = [f"--ttft-s={config.first_token_s}"]
+        if config.slots is not None:
+            flags.append(f"--max-running={config.slots}")
+        return LaunchPlan(argv=(*argv, *flags), ports={"http": ports["http"]}, served_model=model.name)
 
     def port_names(self):
         return ("http",)
