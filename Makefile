@@ -14,7 +14,7 @@ export VLLM_NO_USAGE_STATS := 1
 # uv does not read pip's setting of the same meaning.
 export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 
-.PHONY: setup demo test endurance check bench ui lock clean
+.PHONY: setup demo test engines endurance check bench ui lock clean
 
 setup: $(STAMP)
 
@@ -32,10 +32,14 @@ demo: setup
 	$(BIN)/seatrial run demo --store $(STORE)
 	@echo "Look at it: make ui"
 
-test: setup
+test: setup engines
 	$(BIN)/python -m pytest
 
-endurance: setup
+# Once into the user's cache: the real engines that run on a CPU, and what of MII needs none of its hardware.
+engines: setup
+	for name in vllm transformers mii; do $(BIN)/seatrial engines install $$name || exit 1; done
+
+endurance: setup engines
 	$(BIN)/python -m pytest -m endurance
 
 check: setup

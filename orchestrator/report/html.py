@@ -11,6 +11,7 @@ from orchestrator.report.curves import draw_overlay
 from orchestrator.report.environment import environment_rows
 from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
 from orchestrator.report.labels import trial_label
+from orchestrator.report.resolved import RESOLVED_HEADS, resolved_rows
 from orchestrator.report.timelines import draw_memory, draw_processor
 
 
@@ -31,6 +32,8 @@ def to_html(record: StudyRecord) -> str:
         timelines=_timelines(record),
         unequal=None if (found := unequal(record)) is None else unequal_rows(found),
         unequal_heads=UNEQUAL_HEADS,
+        resolved=resolved_rows(record),
+        resolved_heads=RESOLVED_HEADS,
         agreement=agreement_text(record),
         how_asked=how_asked(),
         difference_heads=DIFFERENCE_HEADS,

@@ -7,6 +7,7 @@ from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_
 from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
 from orchestrator.report.environment import environment_rows
 from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
+from orchestrator.report.resolved import RESOLVED_HEADS, resolved_rows
 
 
 def to_markdown(record: StudyRecord) -> str:
@@ -58,6 +59,7 @@ def _lines(record: StudyRecord) -> Iterator[str]:
             yield from table(LOAD_HEADS, [load.cells for load in row.loads])
     yield from _unequal(record)
     yield from _agreement(record)
+    yield from _resolved(record)
     yield "\n## What was not measured\n"
     yield from [f"- {escape(line)}" for line in unmeasured(record)] or ["Nothing that this report shows is missing."]
     yield "\n## Environment\n"
@@ -73,6 +75,13 @@ def _unequal(record: StudyRecord) -> Iterator[str]:
         yield from table(UNEQUAL_HEADS, unequal_rows(found))
     else:
         yield "All candidates ran under equal conditions."
+
+
+def _resolved(record: StudyRecord) -> Iterator[str]:
+    rows = resolved_rows(record)
+    if rows:
+        yield "\n## What the engines resolved differently\n"
+        yield from table(RESOLVED_HEADS, rows)
 
 
 def _agreement(record: StudyRecord) -> Iterator[str]:

@@ -6,6 +6,7 @@ from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, T
 from orchestrator.domain.study_record import StudyRecord, TrialRecord
 from orchestrator.report.agreement import agreement_summary
 from orchestrator.report.fairness import unequal
+from orchestrator.report.resolved import RESOLVED_HEADS, resolved_rows
 
 
 def study_summary(record: StudyRecord) -> dict[str, Any]:
@@ -21,6 +22,7 @@ def study_summary(record: StudyRecord) -> dict[str, Any]:
         "tags": dict(record.tags),
         "trials": [_trial(one) for one in record.trials],
         "unequal": None if (found := unequal(record)) is None else [one._asdict() for one in found],
+        "resolved_differently": [dict(zip(RESOLVED_HEADS, row, strict=True)) for row in resolved_rows(record)],
         "agreement": agreement_summary(record),
         "notes": list(record.notes),
     }
