@@ -109,12 +109,20 @@ def _fit_to_cores(settings: dict[str, object]) -> dict[str, object]:
     return {**settings, "n_threads": cores}
 
 
+def _listen_on_loopback(params: xllamacpp.CommonParams) -> None:
+    """Set the one address: builds up to 2026.9 know one host, later ones a list."""
+    if hasattr(params, "hostnames"):
+        params.hostnames = [LOOPBACK]
+    else:
+        params.hostname = LOOPBACK
+
+
 def _parameters(options: argparse.Namespace) -> xllamacpp.CommonParams:
     params = xllamacpp.CommonParams()
     apply(params, _fit_to_cores(options.settings))
     params.model.path = options.model
     params.model_alias = {options.alias}
-    params.hostnames = [LOOPBACK]
+    _listen_on_loopback(params)
     params.port = options.port
     params.endpoint_metrics = True
     params.endpoint_slots = True
@@ -174,5 +182,5 @@ def main(argv: list[str]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except StartError as error:
-        sys.exit(str(error))
+    except (StartError, AttributeError) as error:  # another build may lack what this one has
+        sys.exit(f"bad value or unknown flag: {error}" if isinstance(error, AttributeError) else str(error))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-from adapters.registry import UnknownEngineError
+from adapters.registry import DuplicateEngineError, UnknownEngineError
 from orchestrator.cli.output import complain
 from orchestrator.domain.errors import InputError, SeatrialError
 from search_spaces import SpaceError
@@ -66,7 +66,7 @@ def main() -> None:
     except SeatrialError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except (WorkloadError, SpaceError, UnknownEngineError) as error:
+    except (WorkloadError, SpaceError, UnknownEngineError, DuplicateEngineError) as error:
         complain(str(error))
         sys.exit(InputError.exit_code)
     except KeyboardInterrupt:

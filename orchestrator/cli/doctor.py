@@ -44,5 +44,6 @@ def _machine() -> dict[str, Any]:
 
 
 def _engine_row(row: dict[str, Any]) -> tuple[str, str, str]:
-    here = f"ready, version {row['version']}" if row["installed"] else f"not installed: {row['to_install']}"
+    is_there = f"version {row['version']}" if row["installed"] else f"not installed: {row['to_install']}"
+    here = row["lacks"] or (f"ready, {is_there}" if row["installed"] else is_there)
     return row["name"] + (" (simulated)" if row["simulated"] else ""), here, row["hardware"]

@@ -11,15 +11,17 @@ import ray
 from ray import tune
 
 from adapters import registry
-from adapters.protocol import Violation
+from adapters.protocol import ModelRef, Violation
 from orchestrator.cluster import worker_process
 from orchestrator.cluster.deployer import RayDeployer, place
 from orchestrator.cluster.desk import Directive
 from orchestrator.cluster.reports import Deployed, Ticket, to_result
 from orchestrator.cluster.steps import TrialSteps
 from orchestrator.domain.clock import SystemClock
+from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.placement import PlacementPlan
 from orchestrator.domain.runner import SearchJob
+from orchestrator.models import ensure_here
 from orchestrator.trials import InfeasibleError, TrialRun, placement_of
 
 TICKET = "ticket"
@@ -27,20 +29,24 @@ TICKET = "ticket"
 
 @dataclass(frozen=True, slots=True)
 class DeskCounter:
-    """The desk as one trial sees it: its devices, its directive."""
+    """The desk as one trial sees it: its devices, its directive; `absence` says why it has no weights to run."""
 
     desk: Any
     holder: str
     plan: PlacementPlan
     capacity: int
     misfit: Violation | None
+    absence: DeploymentError | None = None
 
     def borrow(self) -> float:
         """Wait for the trial's devices and return the seconds waited.
 
         Raises:
             InfeasibleError: the queue or the cluster is too small for the configuration.
+            DeploymentError: the weights are not on this node; no device was asked for.
         """
+        if self.absence is not None:
+            raise self.absence
         if self.plan.devices > self.capacity:
             allowed = f"at most {self.capacity} devices (budget.max_devices, and what the cluster has)"
             raise InfeasibleError([Violation("tp * pp", self.plan.devices, allowed)])
@@ -104,12 +110,13 @@ class TrialTrainable(tune.Trainable):
         adapter = registry.get(trial.engine)
         known = {one.step: one for one in ticket.known}
         config = adapter.config_type.model_validate(trial.config)
-        plan = placement_of(config, adapter=adapter, model=job.model, device=job.study.deploy.device)
+        model, absence = _weights_of(job)
+        plan = placement_of(config, adapter=adapter, model=model, device=job.study.deploy.device)
         _, misfit = place(plan, job.study.deploy.via)
         run = TrialRun(
             trial,
             job.study,
-            model=job.model,
+            model=model,
             adapter=adapter,
             deployer=RayDeployer(clock, self._site.runtime_env),
             clock=clock,
@@ -120,6 +127,14 @@ class TrialTrainable(tune.Trainable):
         return TrialSteps(
             run,
             job.study,
-            counter=DeskCounter(self._site.desk, self.trial_id, plan, self._site.capacity, misfit),
+            counter=DeskCounter(self._site.desk, self.trial_id, plan, self._site.capacity, misfit, absence),
             known=frozenset(known),
         )
+
+
+def _weights_of(job: SearchJob) -> tuple[ModelRef, DeploymentError | None]:
+    """Return the weights as they lie on this node; or the driver's reference with why they are not here."""
+    try:
+        return ensure_here(job.model, job.choice.model or job.study.model), None
+    except DeploymentError as error:
+        return job.model, error

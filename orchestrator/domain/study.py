@@ -3,8 +3,19 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
+from orchestrator.domain.address import objection_to
 from orchestrator.domain.endpoint import Via
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.slo import Slo
@@ -17,11 +28,37 @@ class _Frozen(BaseModel):
 
 
 class ModelChoice(_Frozen):
-    """Which weights, in which variant; `path` names a local folder or GGUF instead of a known name."""
+    """Which weights, in which variant; `path` or `uri` names a folder or GGUF instead of a known name.
+
+    `path` is local to each node; `uri` is an address such as s3://bucket/models/x, never with credentials in it.
+    """
 
     name: str
     variant: str = "bf16"
     path: Path | None = None
+    uri: str | None = None
+
+    @field_validator("uri", mode="before")
+    @classmethod
+    def _carries_no_credentials(cls, uri: object) -> object:
+        objection = objection_to(uri) if isinstance(uri, str) else None
+        if objection is None:
+            return uri
+        reason = PydanticCustomError("address", "{objection}", {"objection": objection})
+        # The address may hold a password, and what a message says it has seen is this input.
+        raise ValidationError.from_exception_data("model", [{"type": reason, "input": "an address"}])
+
+    @model_validator(mode="after")
+    def _is_in_one_place(self) -> "ModelChoice":
+        if self.path is not None and self.uri is not None:
+            raise ValueError("give either path or uri, not both")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent_uri(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave an absent `uri` out, so that studies without one keep the digest they had before there were any."""
+        values: dict[str, Any] = write(self)
+        return {key: value for key, value in values.items() if key != "uri" or value is not None}
 
 
 class EnvironmentChoice(_Frozen):

@@ -60,7 +60,7 @@ def find_environment(adapter: EngineAdapter, choice: EngineChoice) -> EngineEnvi
 
 
 def _verified(adapter: EngineAdapter, found: str | None) -> bool:
-    return found in adapter.environment.verified
+    return adapter.environment.is_tried and found in adapter.environment.verified
 
 
 def _part_of_ours(adapter: EngineAdapter, wanted: str | None) -> EngineEnvironment:

@@ -2,5 +2,6 @@
 
 from orchestrator.models.fetching import FetchedModel, fetch, resolve
 from orchestrator.models.known import KNOWN
+from orchestrator.models.presence import ensure_here
 
-__all__ = ["KNOWN", "FetchedModel", "fetch", "resolve"]
+__all__ = ["KNOWN", "FetchedModel", "ensure_here", "fetch", "resolve"]

@@ -45,9 +45,7 @@ def describe(
     facts = hf_facts(path) if path.is_dir() else _gguf_facts(path)
     notes = [source or f"local {'folder' if path.is_dir() else 'file'} {path.name}", *facts.pop("notes", ())]
     is_quantised = facts.pop("is_quantised", False)
-    known = hashes or {}
-    weights = {one.name: known.get(one.name) or remembered_sha256(one, folder=memory) for one in _weights(path)}
-    weights_sha256 = combined(weights)
+    weights_sha256 = weights_sha256_of(path, memory=memory, hashes=hashes)
     origin = remembered_provenance(path, weights_sha256=weights_sha256, folder=memory)
     is_derived = origin.is_derived or is_quantised
     digest = origin.checkpoint_digest or (checkpoint if is_derived else None)
@@ -63,6 +61,12 @@ def describe(
         is_derived=is_derived,
         **facts,
     )
+
+
+def weights_sha256_of(path: Path, *, memory: Path, hashes: Mapping[str, str] | None = None) -> str:
+    """Hash the weights of a GGUF file or a folder; `hashes` and `memory` as in `describe`."""
+    known = hashes or {}
+    return combined({one.name: known.get(one.name) or remembered_sha256(one, folder=memory) for one in _weights(path)})
 
 
 def _weights(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""From a model's name to weights on disk: known models, local paths, and the hub."""
+"""From a model's name to weights on disk: known models, local paths, the hub and object stores."""
 
 import difflib
 import os
@@ -11,6 +11,7 @@ from orchestrator.domain.errors import InputError
 from orchestrator.models.describing import TOKENIZER_FILE, describe
 from orchestrator.models.hub import PREFIX, fetch_from_hub
 from orchestrator.models.known import KNOWN, NO_WEIGHTS, KnownModel
+from orchestrator.models.object_store import fetch_from_store
 from orchestrator.models.shelf import Artefact, Shelf
 from orchestrator.models.smollm2 import TOKENIZER
 
@@ -48,17 +49,23 @@ def fetch(name: str, *, variants: Sequence[str] | None = None, cache: Path | Non
     return fetch_known(_known(name), variants=variants, cache=folder, is_thorough=True)
 
 
-def resolve(name: str, variant: str, *, path: Path | None = None, cache: Path | None = None) -> ModelRef:
+def resolve(
+    name: str, variant: str, *, path: Path | None = None, uri: str | None = None, cache: Path | None = None
+) -> ModelRef:
     """Return the reference of one variant, made first where it is not there yet; `none` is for engines without weights.
 
-    With `path`, a local GGUF file or Hugging Face folder is described instead, its variant being what it is.
+    With `path`, a local GGUF file or Hugging Face folder is described instead, its variant being what it is; with
+    `uri`, such a file or folder is copied into the cache first.
 
     Raises:
-        InputError: unknown name or variant, or nothing usable at the path.
+        InputError: unknown name or variant, or nothing usable at the path or address.
     """
     folder = cache or cache_folder()
     if path is not None:
         return describe(name, path, memory=folder)
+    if uri is not None:
+        stored = fetch_from_store(uri, cache=folder)
+        return describe(name, stored.path, memory=folder, source=stored.source, hashes=stored.hashes)
     if name == NO_WEIGHTS.name:
         return NO_WEIGHTS
     if name.startswith(PREFIX):

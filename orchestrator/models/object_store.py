@@ -5,6 +5,7 @@ A copy is there whole or not at all. Credentials are the business of the service
 
 import contextlib
 import logging
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from orchestrator.domain.errors import InputError
 from orchestrator.models.atomic import part_of, publish, remove, write_text
 from orchestrator.models.hashing import FileFact, fact_of
 from orchestrator.models.remote import Listing, RemoteWeights
-from orchestrator.models.space import check_space
+from orchestrator.models.space import MB, check_space
 from orchestrator.models.verification import verify
 
 RECORD = "record.json"
@@ -28,6 +29,7 @@ CLIENT_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
     ("gcsfs.retry", "HttpError"),
 )  # trees of their own, apart from OSError
+SECRET_PARTS = re.compile(r"(?<=://)[^/\s@]+@|(?<=\?)[^\s'\")]+")  # of a signed redirect, a proxy, an endpoint
 
 logger = logging.getLogger(__name__)
 
@@ -64,25 +66,25 @@ def fetch_from_store(uri: str, *, cache: Path) -> StoredWeights:
         raise InputError(f"model.uri: {objection}")
     with _as_input_errors(uri):
         remote = RemoteWeights.open(uri)
-        listing = remote.list()
-        place = cache / "objects" / f"{remote.name}-{listing.digest(uri)}"
-        target = place / remote.name
-        record = _find(place, target) or _copy(remote, listing, target)
-    size_mb = listing.size_bytes / 1e6
-    source = f"{uri} ({len(record.files)} files, {size_mb:,.1f} MB): {record.proof}"
+        listing = remote.read_listing()
+        target = cache / "objects" / f"{remote.name}-{listing.digest(uri)}" / remote.name
+        record = _find(remote, target) or _copy(remote, listing, target)
+    size = f"{len(record.files)} files, {listing.size_bytes / MB:,.1f} MB"
+    source = f"{uri} ({size}, listed alike before and after the copy): {record.proof}"
     return StoredWeights(target, source, {name: fact.sha256 for name, fact in record.files.items()})
 
 
-def _find(place: Path, target: Path) -> CopyRecord | None:
+def _find(remote: RemoteWeights, target: Path) -> CopyRecord | None:
     """Return the record of a copy that is there and intact; writes nothing."""
+    file = target.parent / RECORD
     try:
-        record = CopyRecord.model_validate_json((place / RECORD).read_text(encoding="utf-8"))
+        record = CopyRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValidationError:
-        logger.warning("%s is unreadable; its weights are fetched anew", place / RECORD)
+        logger.warning("%s is unreadable; its weights are fetched anew", file)
         return None
-    if all(_is_intact(_file(target, name), fact) for name, fact in record.files.items()):
+    if all(_is_intact(remote.place_of(name, target), fact) for name, fact in record.files.items()):
         return record
     logger.warning("%s is not what was fetched and is fetched anew", target)
     return None
@@ -98,7 +100,7 @@ def _copy(remote: RemoteWeights, listing: Listing, target: Path) -> CopyRecord:
     place.mkdir(parents=True, exist_ok=True)
     with FileLock(place / ".lock"):
         remove(part)
-        found = _find(place, target)  # another maker may have been quicker
+        found = _find(remote, target)  # another maker may have been quicker
         if found is not None:
             return found
         check_space(place, listing.size_bytes, what=f"fetching {remote.uri}", place_key="SEATRIAL_CACHE")
@@ -115,24 +117,20 @@ def _copy(remote: RemoteWeights, listing: Listing, target: Path) -> CopyRecord:
 def _verified_copy(remote: RemoteWeights, listing: Listing, part: Path) -> CopyRecord:
     if not remote.is_file:
         part.mkdir()
-    files = {name: _file(part, name) for name in listing.files}
+    files = {name: remote.place_of(name, part) for name in listing.files}
     remote.copy(listing, files)
     verified = verify(files, listing, remote.sums(), uri=remote.uri)
-    if remote.list() != listing:
+    if remote.read_listing() != listing:
         raise InputError(f"{remote.uri}: changed while it was fetched; nothing was kept, fetch it again")
     return CopyRecord(uri=remote.uri, listing=listing, files=verified.facts, proof=verified.proof)
-
-
-def _file(target: Path, name: str) -> Path:
-    return target if target.name.endswith(name) and not target.is_dir() else target / name
 
 
 @contextlib.contextmanager
 def _as_input_errors(uri: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ImportError, ValueError, *_client_errors()) as error:
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
+    except _store_errors() as error:
+        reason = SECRET_PARTS.sub("[hidden]", (str(error).strip() or "no reason given").splitlines()[0])
         raise InputError(
             f"{uri}: not fetched ({type(error).__name__}: {reason}); check the address, the network of this node, "
             "the credentials in its environment and the space in SEATRIAL_CACHE; a protocol may need its fsspec "
@@ -140,7 +138,7 @@ def _as_input_errors(uri: str) -> Iterator[None]:
         ) from error
 
 
-def _client_errors() -> tuple[type[Exception], ...]:
-    """Return the root errors of the clients that are loaded."""
+def _store_errors() -> tuple[type[Exception], ...]:
+    """Return what a store may raise: errors of fsspec, and the root errors of the clients that are loaded."""
     loaded = ((sys.modules.get(module), name) for module, name in CLIENT_ERRORS)
-    return tuple(getattr(module, name) for module, name in loaded if module is not None)
+    return (OSError, ImportError, ValueError, *(getattr(module, name) for module, name in loaded if module is not None))

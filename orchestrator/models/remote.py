@@ -72,7 +72,7 @@ class RemoteWeights:
         """Name the file or folder that holds the copy."""
         return self.base.rpartition("/")[2].strip(".") or "weights"
 
-    def list(self) -> Listing:
+    def read_listing(self) -> Listing:
         """List what makes up the weights, by one question to the store.
 
         Raises:
@@ -87,6 +87,10 @@ class RemoteWeights:
     def copy(self, listing: Listing, files: Mapping[str, Path]) -> None:
         """Copy every file to its place; several at a time where the store's client can."""
         self.store.get([one.address for one in listing.files.values()], [str(files[name]) for name in listing.files])
+
+    def place_of(self, name: str, target: Path) -> Path:
+        """Return where a file lies in a copy: the copy itself where it is one file."""
+        return target if self.is_file else target / name
 
     def sums(self) -> dict[str, dict[str, str]]:
         """Read the checksums that lie beside the weights: sha256 by name, for each file that holds some."""
@@ -106,7 +110,7 @@ class RemoteWeights:
         modified = next((str(facts[key]) for key in TIMES if facts.get(key)), None)
         return RemoteFile(address=address, size_bytes=facts["size"], etag=etag, modified=modified)
 
-    def _wanted(self, names: "list[str]") -> "list[str]":
+    def _wanted(self, names: list[str]) -> list[str]:
         weights = SAFETENSORS if any(fnmatch(name, SAFETENSORS) for name in names) else BIN
         wanted = [name for name in names if any(fnmatch(name, pattern) for pattern in (*FILES, weights))]
         if "config.json" in wanted and any(fnmatch(name, weights) for name in wanted):

@@ -14,6 +14,7 @@ from orchestrator.models.hashing import FileFact, fact_of
 from orchestrator.models.remote import Listing
 
 MD5 = re.compile(r"[0-9a-f]{32}")
+NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +34,36 @@ def verify(files: Mapping[str, Path], listing: Listing, sums: Mapping[str, Mappi
     facts: dict[str, FileFact] = {}
     proofs: dict[str, list[str]] = {}
     for name, file in files.items():
-        listed = listing.files[name]
-        seen_bytes = file.stat().st_size
-        if seen_bytes != listed.size_bytes:
-            raise InputError(f"{uri}: {name} has {seen_bytes} bytes, listed were {listed.size_bytes}; nothing was kept")
+        _check_size(file, listing.files[name].size_bytes, what=f"{uri}: {name}")
         facts[name] = fact_of(file)
-        proofs.setdefault(_proof(file, name, facts[name], sums, listed.etag, uri), []).append(name)
-    return Verified(facts, "; ".join(f"{proof}: {_count(names)}" for proof, names in sorted(proofs.items())))
+        stated = {beside: hashes[name] for beside, hashes in sums.items() if name in hashes}
+        _check_sums(facts[name].sha256, stated, what=f"{uri}: {name}")
+        proofs.setdefault(_content_proof(file, stated, listing.files[name].etag), []).append(name)
+    return Verified(facts, "; ".join(f"{_named(names)}: size as listed, {proof}" for proof, names in proofs.items()))
 
 
-def _proof(
-    file: Path, name: str, fact: FileFact, sums: Mapping[str, Mapping[str, str]], etag: str | None, uri: str
-) -> str:
-    """Say what is proved of a file. An ETag that differs proves nothing: an encrypted object's is no MD5."""
-    stated = {beside: hashes[name] for beside, hashes in sums.items() if name in hashes}
+def _check_size(file: Path, listed_bytes: int, *, what: str) -> None:
+    seen_bytes = file.stat().st_size
+    if seen_bytes != listed_bytes:
+        raise InputError(f"{what} has {seen_bytes} bytes, listed were {listed_bytes}; nothing was kept, fetch it again")
+
+
+def _check_sums(seen: str, stated: Mapping[str, str], *, what: str) -> None:
     for beside, sha256 in stated.items():
-        if sha256 != fact.sha256:
+        if sha256 != seen:
             raise InputError(
-                f"{uri}: {name} has sha256 {fact.sha256}, {beside} beside it says {sha256}; nothing was kept: "
+                f"{what} has sha256 {seen}, {beside} beside it says {sha256}; nothing was kept: "
                 "put the right file there, or the right checksum"
             )
+
+
+def _content_proof(file: Path, stated: Mapping[str, str], etag: str | None) -> str:
+    """Say what is proved of the content. An ETag that differs disproves nothing: an encrypted object's is no MD5."""
     if stated:
-        return f"size as listed, sha256 as in {' and '.join(stated)} beside the weights"
+        return f"sha256 as in {' and '.join(stated)} beside the weights"
     if etag is not None and MD5.fullmatch(etag) and _md5_of(file) == etag:
-        return "size as listed, MD5 equal to the store's ETag"
-    return "size as listed, content not proved"
+        return "MD5 equal to the store's ETag"
+    return "content not proved"
 
 
 def _md5_of(path: Path) -> str:
@@ -65,5 +71,5 @@ def _md5_of(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _count(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} files"
+def _named(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= NAMED else f"{len(names)} files from {names[0]} to {names[-1]}"

@@ -65,7 +65,7 @@ def needs_proxy(candidate: Candidate) -> bool:
 
 
 def _resolve(model: ModelChoice, variant: str) -> ModelRef:
-    return resolve(model.name, variant, path=model.path)
+    return resolve(model.name, variant, path=model.path, uri=model.uri)
 
 
 def _candidate(study: StudySpec, choice: EngineChoice, hardware: Hardware) -> Candidate:

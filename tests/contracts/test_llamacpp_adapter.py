@@ -8,6 +8,7 @@ from adapters.llamacpp.adapter import PROGRAM, LlamaCppAdapter
 from adapters.llamacpp.config import OURS, LlamaCppConfig
 from adapters.protocol import Hardware
 from adapters.samples import sample_model
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("gguf", weights_precision="q8_0")
 EVERYTHING = LlamaCppConfig(
@@ -51,6 +52,7 @@ class TestLlamaCppAdapter(AdapterConformance):
     hardware = Hardware(cpu_count=2, memory_bytes=1 << 34)
     examples = (EVERYTHING, LlamaCppConfig(n_parallel=4), LlamaCppConfig(n_batch=64))
     not_passed = OURS
+    transcripts = read_transcripts("llamacpp")
 
 
 def test_the_example_sets_every_field() -> None:

@@ -12,6 +12,7 @@ from adapters.mii.config import OURS, MiiConfig
 from adapters.mii.settings import PORT_NAMES
 from adapters.protocol import Hardware
 from adapters.samples import sample_model
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("hf", weights_precision="f16")
 EVERYTHING = MiiConfig(
@@ -38,6 +39,7 @@ class TestMiiAdapter(AdapterConformance):
     hardware = Hardware(cpu_count=16, memory_bytes=1 << 36, gpu_names=("A100",) * 8, gpu_memory_bytes=(1 << 36,) * 8)
     examples = (EVERYTHING, MiiConfig(replica_num=2), MiiConfig(max_ragged_batch_size=256))
     not_passed = OURS
+    transcripts = read_transcripts("mii")
 
 
 def test_the_example_sets_every_field() -> None:

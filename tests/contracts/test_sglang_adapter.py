@@ -5,6 +5,7 @@ from adapters.protocol import Hardware
 from adapters.samples import sample_model
 from adapters.sglang.adapter import SglangAdapter
 from adapters.sglang.config import SglangConfig
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("hf")
 GPUS = Hardware(
@@ -61,6 +62,7 @@ class TestSglangAdapter(AdapterConformance):
     model = MODEL
     hardware = GPUS
     examples = (EVERYTHING, SglangConfig(tp=3), SglangConfig(chunked_prefill_size=-1))
+    transcripts = read_transcripts("sglang")
 
 
 def test_the_example_sets_every_field() -> None:

@@ -10,6 +10,7 @@ from adapters.samples import sample_model
 from adapters.simulated.adapter import SimulatedAdapter
 from adapters.simulated.config import SimulatedConfig
 from adapters.simulated.options import Options, parse
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("none")
 HARDWARE = Hardware(cpu_count=2, memory_bytes=1 << 34)
@@ -48,6 +49,7 @@ class TestSimulatedAdapter(AdapterConformance):
     model = MODEL
     hardware = HARDWARE
     examples = (EVERYTHING, SimulatedConfig(chunks_per_token=3), SimulatedConfig(tp=2))
+    transcripts = read_transcripts("simulated")
 
 
 def test_config_and_server_have_the_same_settings_and_defaults() -> None:

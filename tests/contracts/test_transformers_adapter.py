@@ -7,6 +7,7 @@ from adapters.protocol import Hardware
 from adapters.samples import sample_model
 from adapters.transformers_serve.adapter import TransformersAdapter
 from adapters.transformers_serve.config import OURS, TransformersConfig
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("hf")
 CPU = Hardware(cpu_count=2, memory_bytes=24 << 30)
@@ -35,6 +36,7 @@ class _Transformers(AdapterConformance):
     model = MODEL
     examples = (EVERYTHING, TransformersConfig(continuous_batching=True), TransformersConfig(compile=True))
     not_passed = OURS
+    transcripts = read_transcripts("transformers")
 
 
 class TestTransformersOnCpu(_Transformers):

@@ -9,6 +9,7 @@ from adapters.protocol import Hardware
 from adapters.samples import sample_model
 from adapters.trtllm.adapter import PROGRAM, TrtllmAdapter
 from adapters.trtllm.config import TrtllmConfig
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("hf")
 GPUS = Hardware(
@@ -54,6 +55,7 @@ class TestTrtllmAdapter(AdapterConformance):
     model = MODEL
     hardware = GPUS
     examples = (EVERYTHING, WITHOUT_GRAPHS, TrtllmConfig(tp=3), TrtllmConfig(enable_chunked_prefill=True))
+    transcripts = read_transcripts("trtllm")
 
 
 def test_the_examples_set_every_field() -> None:

@@ -12,6 +12,7 @@ from adapters.protocol import Hardware
 from adapters.samples import sample_model
 from adapters.vllm.adapter import VllmAdapter
 from adapters.vllm.config import VllmConfig
+from tests.contracts.transcripts import read_transcripts
 
 MODEL = sample_model("hf", num_heads=8, num_kv_heads=4, hidden_size=512)
 CPU = Hardware(cpu_count=2, memory_bytes=24 << 30)
@@ -52,6 +53,7 @@ class _Vllm(AdapterConformance):
     model = MODEL
     examples = (EVERYTHING, VllmConfig(max_num_seqs=4))
     not_passed = frozenset({"serve_llm"})
+    transcripts = read_transcripts("vllm")
 
 
 class TestVllmOnCpu(_Vllm):

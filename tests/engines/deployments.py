@@ -8,12 +8,14 @@ from adapters import registry
 from adapters.protocol import ModelRef
 from orchestrator.deploy.deployment import LocalDeployment
 from orchestrator.deploy.local import LocalDeployer
-from orchestrator.deploy.supervisor import Process, descendants, identify
+from orchestrator.deploy.supervisor import Process
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.deployment import DeployRequest
 from orchestrator.domain.placement import plan_placement
 from tests.engines.environments import interpreter_for
 
+SMALL_VLLM = {"vllm_cpu_kvcache_space": 1, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 8}
+LORA = "noise"  # the adapter that the shared vLLM serves
 READY_TIMEOUT_S = 240.0  # the machine may be busy
 
 
@@ -39,11 +41,6 @@ def deployed(request: DeployRequest) -> Iterator[LocalDeployment]:
         yield deployment
     finally:
         deployment.stop()
-
-
-def tree_of(deployment: LocalDeployment) -> list[Process]:
-    root = identify(deployment.root_pid)
-    return [*([root] if root else []), *descendants(deployment.root_pid)]
 
 
 def command_line(process: Process) -> str:

@@ -8,6 +8,7 @@ import pytest
 from adapters import registry
 from adapters.protocol import ModelRef
 from orchestrator.analysis.agreement import PairAgreement, compare_answers
+from orchestrator.deploy.deployment import LocalDeployment
 from orchestrator.domain.agreement import PROMPTS, GreedyAnswer, to_text
 from orchestrator.models import fetch
 from orchestrator.trials.agreement import ask_greedy
@@ -26,15 +27,10 @@ class Case(NamedTuple):
     tells_probabilities: bool
 
 
+VLLM = Case("vllm", "bf16-hf", {}, tells_probabilities=True)  # the shared one
 CASES = (
     Case("llamacpp", "bf16", {"n_ctx": 2048, "n_parallel": 2, "n_threads": 1}, tells_probabilities=True),
     Case("transformers", "bf16-hf", {"device": "cpu"}, tells_probabilities=False),
-    Case(
-        "vllm",
-        "bf16-hf",
-        {"vllm_cpu_kvcache_space": 1, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 8},
-        tells_probabilities=True,
-    ),
 )
 
 
@@ -46,12 +42,15 @@ def answers_of(case: Case, model: ModelRef, folder: Path) -> tuple[GreedyAnswer,
 
 @pytest.fixture(scope="module")
 def answers(
-    smollm2_variants: dict[str, ModelRef], tmp_path_factory: pytest.TempPathFactory
+    smollm2_variants: dict[str, ModelRef], vllm: LocalDeployment, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[GreedyAnswer, ...]]:
-    return {
+    own = {
         case.engine: answers_of(case, smollm2_variants[case.variant], tmp_path_factory.mktemp(case.engine))
         for case in CASES
     }
+    tokenizer = smollm2_variants[VLLM.variant].tokenizer_path
+    capabilities = registry.get(VLLM.engine).capabilities
+    return {**own, VLLM.engine: ask_greedy(vllm.endpoint, capabilities, tokenizer=tokenizer)}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def test_they_read_the_prompts_as_the_same_tokens(pairs: tuple[PairAgreement, ..
     assert [pair.num_recounted for pair in pairs] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.engine)
+@pytest.mark.parametrize("case", [*CASES, VLLM], ids=lambda case: case.engine)
 def test_probabilities_are_there_where_the_engine_tells_them(
     case: Case, answers: dict[str, tuple[GreedyAnswer, ...]]
 ) -> None:

@@ -170,12 +170,18 @@ def without_chance(text: bytes, server: RunningMii) -> str:
 
 
 @pytest.mark.parametrize(
-    ("word", "route"),
-    [("count", "completions"), ("count", "chat"), ("cut", "completions"), ("silent", "chat"), ("break", "completions")],
+    ("word", "route", "name"),
+    [
+        ("count", "completions", "completions-count"),
+        ("count", "chat", "chat-count"),
+        ("cut", "completions", "completions-length"),
+        ("silent", "chat", "chat-silent"),
+        ("break", "completions", "completions-cut"),
+    ],
 )
-def test_its_streams_are_those_recorded(mii: RunningMii, word: str, route: Route) -> None:
+def test_its_streams_are_those_recorded(mii: RunningMii, word: str, route: Route, name: str) -> None:
     text, _ = record(mii, word, route)
-    golden = STREAMS / f"{word}-{route}.sse"
+    golden = STREAMS / f"{name}.sse"
     if os.environ.get("SEATRIAL_UPDATE_GOLDEN"):
         golden.write_text(without_chance(text, mii))
     assert without_chance(text, mii) == golden.read_text()

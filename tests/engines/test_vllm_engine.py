@@ -4,7 +4,6 @@ import json
 import os
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from adapters.openai import Dialect, StreamScanner, encode_request
 from adapters.protocol import ModelRef, StartFailure
 from adapters.vllm.adapter import METRICS, VllmAdapter
+from orchestrator.deploy.conformance import engine_tree
 from orchestrator.deploy.deployment import LocalDeployment
 from orchestrator.deploy.local import LocalDeployer
 from orchestrator.domain.clock import SystemClock
@@ -21,22 +21,14 @@ from orchestrator.domain.load import OpenLoad
 from orchestrator.metrics.latency import ttft_s
 from orchestrator.models import resolve
 from orchestrator.replay import PreparedRequest, Timing, replay_open
-from tests.engines.deployments import command_line, deployed, request_for, tree_of
+from tests.engines.deployments import SMALL_VLLM, command_line, deployed, request_for
 from tests.engines.vllm_kills import API_SERVER, RANK, assert_killing_leaves_nothing
 
 pytestmark = pytest.mark.engine
 
-SMALL = {"vllm_cpu_kvcache_space": 1, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 8}
 DIALECT = Dialect("completions", VllmAdapter.capabilities)
 PREFIX = list(range(1000, 1300))  # more than two blocks of 128 tokens, so that a repeated one can hit
 SPECULATION = {"spec_draft_tokens", "spec_accepted_tokens"}  # series that are there only while it speculates
-
-
-@pytest.fixture(scope="module")
-def vllm(smollm2_variants: dict[str, ModelRef], tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalDeployment]:
-    request = request_for("vllm", smollm2_variants["bf16-hf"], tmp_path_factory.mktemp("vllm"), **SMALL)
-    with deployed(request) as deployment:
-        yield deployment
 
 
 def stream(deployment: LocalDeployment, prompt: list[int], max_tokens: int) -> StreamScanner:
@@ -119,9 +111,9 @@ def test_a_killed_api_server_leaves_nothing(vllm: LocalDeployment) -> None:
 
 def test_ranks_share_no_core_and_a_killed_one_leaves_nothing(tmp_path: Path) -> None:
     model = resolve("tiny-llama-8h", "bf16-hf")  # its heads divide by two
-    settings = {**SMALL, "max_model_len": 512, "tp": 2, "vllm_cpu_omp_threads_bind": "0|1"}
+    settings = {**SMALL_VLLM, "max_model_len": 512, "tp": 2, "vllm_cpu_omp_threads_bind": "0|1"}
     with deployed(request_for("vllm", model, tmp_path, **settings)) as deployment:
-        ranks = [one for one in tree_of(deployment) if RANK in command_line(one)]
+        ranks = [one for one in engine_tree(deployment) if RANK in command_line(one)]
         assert sorted(tuple(os.sched_getaffinity(one.pid)) for one in ranks) == [(0,), (1,)]
         assert stream(deployment, [5, 6, 7], 3).output_tokens == 3
         assert_killing_leaves_nothing(deployment, RANK)
@@ -133,6 +125,6 @@ def test_weights_that_it_does_not_know_are_a_bad_model(smollm2_variants: dict[st
     (broken / "config.json").write_text(json.dumps({"model_type": "nobody-knows", "architectures": ["Nobody"]}))
     model = smollm2_variants["bf16-hf"].model_copy(update={"path": broken})
     with pytest.raises(DeploymentError) as caught:
-        LocalDeployer(SystemClock()).deploy(request_for("vllm", model, tmp_path / "run", **SMALL))
+        LocalDeployer(SystemClock()).deploy(request_for("vllm", model, tmp_path / "run", **SMALL_VLLM))
     assert caught.value.kind is StartFailure.BAD_MODEL
     assert caught.value.log_tail

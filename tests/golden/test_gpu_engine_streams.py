@@ -29,14 +29,14 @@ class Seen(NamedTuple):
 
 
 EXPECTED = {
-    "sglang/completions": Seen(1, None, 4, Usage(6, 4, 5), "length", 6, None),
-    "sglang/chat": Seen(2, None, 4, Usage(14, 5, 0), "stop", 8, None),
-    "sglang/chat_reasoning": Seen(4, 2, 3, Usage(14, 6, 8), "stop", 7, None),
-    "sglang/error": Seen(1, None, 1, Usage(6, 1, 0), None, 4, "Request waiting timeout reached."),
-    "trtllm/completions": Seen(1, None, 3, Usage(6, 4, 0), "length", 6, None),
-    "trtllm/chat": Seen(2, None, 4, Usage(14, 4, 0), "stop", 7, None),
-    "trtllm/chat_reasoning": Seen(4, 2, 3, Usage(14, 6, 8), "stop", 6, None),
-    "trtllm/cut": Seen(1, None, 2, None, None, None, None),
+    "sglang/completions-plain": Seen(1, None, 4, Usage(6, 4, 5), "length", 6, None),
+    "sglang/chat-silent_tokens": Seen(2, None, 4, Usage(14, 5, 0), "stop", 8, None),
+    "sglang/chat-reasoning-several_tokens": Seen(4, 2, 3, Usage(14, 6, 8), "stop", 7, None),
+    "sglang/completions-error": Seen(1, None, 1, Usage(6, 1, 0), None, 4, "Request waiting timeout reached."),
+    "trtllm/completions-silent_tokens": Seen(1, None, 3, Usage(6, 4, 0), "length", 6, None),
+    "trtllm/chat-plain": Seen(2, None, 4, Usage(14, 4, 0), "stop", 7, None),
+    "trtllm/chat-reasoning-several_tokens": Seen(4, 2, 3, Usage(14, 6, 8), "stop", 6, None),
+    "trtllm/completions-cut": Seen(1, None, 2, None, None, None, None),
 }
 CASES = pytest.mark.parametrize("name", EXPECTED)
 

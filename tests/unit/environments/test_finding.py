@@ -18,19 +18,25 @@ from orchestrator.environments.folder import interpreter_of
 from tests.unit.environments.installed import put_environment
 
 PINNED = registry.get("sglang").environment.builds[0].version
+VLLM_PINNED = registry.get("vllm").environment.builds[0].version
 
 
 def find(engine: str, **choice: Any) -> EngineEnvironment:
     return find_environment(registry.get(engine), EngineChoice.model_validate({"name": engine, **choice}))
 
 
-def test_the_pinned_version_is_taken_among_others() -> None:
+def test_the_pinned_version_is_taken_among_others_unverified_while_nobody_ran_the_engine() -> None:
     put_environment("sglang", "0.0.1", "cuda")
     place = put_environment("sglang", PINNED, "cuda")
     put_environment("sglang", "99.0", "cuda")
     assert find("sglang") == EngineEnvironment(
-        "installed", version=PINNED, interpreter=interpreter_of(place), is_verified=True
+        "installed", version=PINNED, interpreter=interpreter_of(place), is_verified=False
     )
+
+
+def test_the_pinned_version_of_an_engine_that_was_run_is_verified() -> None:
+    put_environment("vllm", VLLM_PINNED, "cpu")
+    assert find("vllm").is_verified
 
 
 def test_another_version_runs_unverified() -> None:

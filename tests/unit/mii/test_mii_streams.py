@@ -21,11 +21,11 @@ class Said(NamedTuple):
 
 
 EXPECTED = {
-    "count-completions": Said(3, 6, "stop", may_end=True),  # a chunk without text in the middle, one at the end
-    "count-chat": Said(3, 7, "stop", may_end=True),  # a chunk with a role only before them
-    "cut-completions": Said(2, 4, "length", may_end=True),
-    "silent-chat": Said(0, 3, "stop", may_end=True),
-    "break-completions": Said(1, 1, None, may_end=False),  # the rank failed; nothing came for as long as was waited
+    "completions-count": Said(3, 6, "stop", may_end=True),  # a chunk without text in the middle, one at the end
+    "chat-count": Said(3, 7, "stop", may_end=True),  # a chunk with a role only before them
+    "completions-length": Said(2, 4, "length", may_end=True),
+    "chat-silent": Said(0, 3, "stop", may_end=True),
+    "completions-cut": Said(1, 1, None, may_end=False),  # the rank failed; nothing came for as long as was waited
 }
 
 
@@ -51,7 +51,7 @@ def test_every_recorded_stream_is_expected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "chunks"), [("count-completions", 0, [0, 2, 3]), ("count-chat", 1, [1, 3, 4])]
+    ("name", "first", "chunks"), [("completions-count", 0, [0, 2, 3]), ("chat-count", 1, [1, 3, 4])]
 )
 def test_chunks_without_text_are_no_tokens(name: str, first: int, chunks: list[int]) -> None:
     seen = scan(name)

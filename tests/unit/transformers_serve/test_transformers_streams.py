@@ -20,13 +20,13 @@ class Seen(NamedTuple):
 
 
 EXPECTED = {
-    "batched": Seen(6, 6, 5, "length", may_end=True),
-    "chat": Seen(6, 6, 33, "length", may_end=True),
-    "completions": Seen(6, 6, 5, "length", may_end=True),
-    "half_characters": Seen(4, 12, 32, "length", may_end=True),
-    "natural_stop": Seen(12, 13, 12, "stop", may_end=True),
-    "past_the_end_token": Seen(14, 16, 12, "length", may_end=True),
-    "worker_died": Seen(2, None, None, None, may_end=False),
+    "completions-batched": Seen(6, 6, 5, "length", may_end=True),
+    "chat-plain": Seen(6, 6, 33, "length", may_end=True),
+    "completions-plain": Seen(6, 6, 5, "length", may_end=True),
+    "completions-half_characters-several_tokens": Seen(4, 12, 32, "length", may_end=True),
+    "completions-natural_stop-silent_tokens": Seen(12, 13, 12, "stop", may_end=True),
+    "completions-past_the_end_token-silent_tokens": Seen(14, 16, 12, "length", may_end=True),
+    "completions-error": Seen(2, None, None, None, may_end=False),
 }
 
 
@@ -48,9 +48,9 @@ def test_a_recorded_stream_is_read_whole(name: str) -> None:
 
 
 def test_the_role_alone_is_no_token() -> None:
-    assert scan("chat").first_answer_ns == 4  # its first event ends with line 2
+    assert scan("chat-plain").first_answer_ns == 4  # its first event ends with line 2
 
 
 def test_a_worker_that_died_is_an_error_inside_the_stream() -> None:
-    assert scan("worker_died").error == "No requests can be scheduled and no requests can be offloaded."
-    assert scan("batched").error is None
+    assert scan("completions-error").error == "No requests can be scheduled and no requests can be offloaded."
+    assert scan("completions-batched").error is None

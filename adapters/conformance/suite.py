@@ -1,4 +1,4 @@
-"""What every engine adapter must do, as a test class: subclass it, set the four attributes, let pytest run it.
+"""The rules of every engine adapter, as a test class: subclass it, set its attributes, let pytest run it.
 
 Imports neither pytest nor an engine, starts nothing; a failed check raises AssertionError that names the rule.
 """
@@ -6,11 +6,13 @@ Imports neither pytest nor an engine, starts nothing; a failed check raises Asse
 # ruff: noqa: S101 - a published test class: assert is how it speaks
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 from pydantic import ValidationError
 
+from adapters.conformance.transcript import Transcript, scan, slices, summarise
+from adapters.openai import Dialect
 from adapters.protocol import (
     EngineAdapter,
     EngineConfig,
@@ -49,6 +51,7 @@ ODD_TEXTS = (
     "a\n" * 3000,
 )
 FIRST_PORT = 21001
+PART_SIZES_BYTES = (1, 7)
 
 
 class AdapterConformance:
@@ -64,6 +67,11 @@ class AdapterConformance:
     """Configurations beside the default, together setting every kind of field."""
     not_passed: frozenset[str] = frozenset()
     """Fields that are ours and that the engine never sees, such as `tp` of an engine with one rank."""
+    transcripts: Mapping[str, bytes] = {}
+    """Bodies of the engine's streamed answers, recorded or as documented, by name; `Transcript` says what names mean.
+
+    With none, nothing is said about its streams.
+    """
 
     def _ports(self, first: int = FIRST_PORT) -> dict[str, int]:
         return {name: first + offset for offset, name in enumerate(self.adapter.port_names())}
@@ -73,6 +81,12 @@ class AdapterConformance:
 
     def _default(self) -> EngineConfig:
         return self.adapter.config_type()
+
+    def _answers(self) -> Iterator[tuple[Transcript, Dialect]]:
+        for name, body in self.transcripts.items():
+            answer = Transcript(name, body)
+            assert answer.route is not None, f"a transcript's name must begin with completions- or chat-, saw {name!r}"
+            yield answer, Dialect(answer.route, self.adapter.capabilities)
 
     def test_first_port_is_called_http(self) -> None:
         """Every deployer asks for a port by this name."""
@@ -193,3 +207,48 @@ class AdapterConformance:
         )
         path = seen.cache_reset_path
         assert path is None or path.startswith("/"), f"cache_reset_path must begin with a slash, saw {path!r}"
+
+    def test_transcripts_cover_every_route(self) -> None:
+        """Each route has a dialect of its own."""
+        spoken = {answer.route for answer, _ in self._answers() if answer.is_whole and answer.outputs()}
+        missing = set(self.adapter.capabilities.routes) - spoken if self.transcripts else set()
+        assert not missing, f"each route needs a transcript of a whole answer with text, missing: {sorted(missing)}"
+
+    def test_the_first_token_is_the_first_output(self) -> None:
+        """A role, an empty chunk or a comment is no token."""
+        for answer, dialect in self._answers():
+            seen = list(scan(dialect, answer.events()).chunk_ns)
+            expected = answer.outputs()
+            assert seen == expected, f"{answer.name}: output is in events {expected} (from 0), the scanner saw {seen}"
+
+    def test_a_stream_says_the_same_however_it_is_cut(self) -> None:
+        """A network cuts where it likes."""
+        for answer, dialect in self._answers():
+            whole = summarise(scan(dialect, [answer.body]))
+            for size in PART_SIZES_BYTES:
+                seen = summarise(scan(dialect, slices(answer.body, size)))
+                assert seen == whole, f"{answer.name}: parts of {size} bytes must say {whole}, saw {seen}"
+
+    def test_an_answer_is_whole_only_where_it_ends(self) -> None:
+        """A stream that breaks off, or tells an error, is a failed request."""
+        for answer, dialect in self._answers():
+            seen = summarise(scan(dialect, [answer.body]))
+            is_whole = seen.may_end and seen.error is None and seen.malformed is None
+            assert is_whole is answer.is_whole, f"{answer.name}: a whole answer is {answer.is_whole}, saw {seen}"
+            end = answer.end(sends_done=dialect.capabilities.sends_done)
+            before = scan(dialect, answer.events()[:end])
+            assert not before.may_end or end is None, f"{answer.name}: it must not end before its event {end} (from 0)"
+
+    def test_usage_is_found_and_counts_the_output(self) -> None:
+        """The server's own count comes first; where it differs from ours, the transcript's name must say why."""
+        for answer, dialect in self._answers():
+            seen = scan(dialect, [answer.body])
+            found = (seen.usage.input_tokens, seen.usage.output_tokens) if seen.usage else None
+            expected = answer.usage()
+            assert found == expected, f"{answer.name}: usage is {expected}, the scanner saw {found}"
+            is_due = dialect.capabilities.usage_in_stream and answer.is_whole
+            assert expected or not is_due, f"{answer.name}: usage_in_stream promises usage, the transcript has none"
+            if expected and answer.is_whole:
+                more = expected[1] - seen.output_tokens
+                is_right = more > 0 if answer.counts_more else more == 0
+                assert is_right, f"{answer.name}: usage counts {expected[1]} tokens, the events {seen.output_tokens}"

@@ -1,8 +1,4 @@
-"""What every deployer must do, as a test class to inherit from; run as a program it is an owner that can be killed.
-
-A subclass sets `factory` ("module:callable" that makes the deployer) and pytest collects the tests. Starts stub engines
-only.
-"""
+"""The rules of every deployer, as a test class. Starts stub engines only."""
 
 import contextlib
 import json
@@ -19,10 +15,11 @@ from typing import ClassVar
 import pytest
 
 from adapters.protocol import StartFailure
+from orchestrator.deploy.conformance.ends import engine_tree
 from orchestrator.deploy.leftovers import await_end
 from orchestrator.deploy.ports import is_bindable
 from orchestrator.deploy.stub import STUB_MODEL, Behaviour, StubAdapter, StubConfig
-from orchestrator.deploy.supervisor import Process, descendants, identify, is_running
+from orchestrator.deploy.supervisor import Process, is_running
 from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest
 from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.placement import plan_placement
@@ -30,6 +27,7 @@ from orchestrator.domain.placement import plan_placement
 # ruff: noqa: S101 - asserting is what this class is for
 
 OWNER_DEATH_LIMIT_S = 5.0
+PROGRAM = __package__
 
 
 def make_request(
@@ -54,12 +52,6 @@ def load_factory(path: str) -> Deployer:
     module, _, name = path.partition(":")
     deployer: Deployer = getattr(import_module(module), name)()
     return deployer
-
-
-def engine_tree(deployment: Deployment) -> list[Process]:
-    """List the engine's root and everything below it."""
-    root = identify(deployment.root_pid)
-    return [*([root] if root else []), *descendants(deployment.root_pid)]
 
 
 @contextlib.contextmanager
@@ -132,7 +124,7 @@ class DeployerConformance:
 
     def test_the_engine_dies_with_its_owner(self, tmp_path: Path) -> None:
         """An owner killed with SIGKILL takes the tree along, sessions and ignored signals notwithstanding."""
-        command = [sys.executable, "-m", __name__, self.factory, str(tmp_path)]
+        command = [sys.executable, "-m", PROGRAM, self.factory, str(tmp_path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as owner:  # noqa: S603 - our own program
             assert owner.stdout is not None
             tree = [Process(*one) for one in json.loads(owner.stdout.readline())]
@@ -142,12 +134,9 @@ class DeployerConformance:
         assert await_end(tree, OWNER_DEATH_LIMIT_S) == []
 
 
-def _own(factory: str, folder: Path) -> None:
+def own(factory: str, folder: Path) -> None:
+    """Deploy a tree, say which it is, and wait to be killed."""
     deployment = load_factory(factory).deploy(make_request(folder, "grandchild"))
     sys.stdout.write(json.dumps(engine_tree(deployment)) + "\n")
     sys.stdout.flush()
     time.sleep(600)
-
-
-if __name__ == "__main__":
-    _own(sys.argv[1], Path(sys.argv[2]))
