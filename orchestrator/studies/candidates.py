@@ -8,6 +8,7 @@ from pathlib import Path
 from adapters import registry
 from adapters.protocol import EngineAdapter, Hardware, ModelRef, Violation
 from orchestrator.domain.environment import EngineEnvironment
+from orchestrator.domain.errors import InputError
 from orchestrator.domain.study import EngineChoice, ModelChoice, StudySpec
 from orchestrator.environments import MissingEnvironmentError, find_environment
 from orchestrator.models import resolve
@@ -45,7 +46,12 @@ def model_for(study: StudySpec, choice: EngineChoice) -> ModelRef:
     if choice.model is not None:
         return _resolve(choice.model, choice.model.variant)
     formats = registry.get(choice.name).capabilities.formats
-    return _resolve(study.model, variant_in(study.model.variant, formats))
+    try:
+        return _resolve(study.model, variant_in(study.model.variant, formats))
+    except InputError as error:
+        raise InputError(
+            f"engines: {choice.candidate} reads {' or '.join(formats)}: {error}; or give it a model of its own"
+        ) from error
 
 
 def variant_in(variant: str, formats: Sequence[str]) -> str:

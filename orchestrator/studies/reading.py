@@ -15,6 +15,7 @@ from adapters import registry
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.study import EngineChoice, StudySpec
 from orchestrator.search.spaces import space_of
+from orchestrator.tracking.redact import redact
 
 CATALOG = files("orchestrator.studies") / "catalog"
 
@@ -100,7 +101,7 @@ def _line(origin: str, error: Any, allowed: Sequence[str] | None = None) -> str:
     path = tuple(error["loc"])
     where = f"{origin}: {'.'.join(str(part) for part in path)}" if path else origin
     if error["type"] != "extra_forbidden":
-        return f"{where}: {error['msg']}; seen {error['input']!r}"
+        return f"{where}: {error['msg']}; seen {redact(error['input'])!r}"
     keys = list(allowed if allowed is not None else _keys_at(StudySpec, path[:-1]))
     return f"{where}: unknown key; allowed: {', '.join(keys)}{_nearest(str(path[-1]), keys)}"
 
