@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -65,6 +65,20 @@ class SearchSpace(BaseModel):
         kept = tuple(self._choice(by_name, name, values) for name, values in search.items())
         held = {name: value for name, value in self.defaults().items() if name not in search}
         return self.model_copy(update={"parameters": kept, "held": {**self.held, **held}})
+
+    def without(self, names: Collection[str]) -> "SearchSpace":
+        """Keep all flags but these."""
+        return self.model_copy(update={"parameters": tuple(one for one in self.parameters if one.name not in names)})
+
+    def fixed(self, values: Mapping[str, Any]) -> "SearchSpace":
+        """Take the values that a study fixes for the engine's own defaults, in trial 0 and in constraints."""
+        parameters = tuple(
+            one.model_copy(update={"default": values[one.name]}) if one.name in values else one
+            for one in self.parameters
+        )
+        searched = {one.name for one in parameters}
+        others = {name: value for name, value in values.items() if name not in searched}
+        return self.model_copy(update={"parameters": parameters, "held": {**self.held, **others}})
 
     def _choice(self, by_name: Mapping[str, Parameter], name: str, values: Sequence[object]) -> Parameter:
         if name not in by_name:

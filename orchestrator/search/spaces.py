@@ -15,15 +15,15 @@ SCALAR: TypeAdapter[Scalar] = TypeAdapter(Scalar)
 
 
 def space_of(choice: EngineChoice) -> SearchSpace:
-    """Return what a candidate searches.
+    """Return what a candidate searches; what its study fixes is the default, and is searched only where it is listed.
 
     Raises:
         SpaceError: a flag that is not there or a value that it cannot have, with the nearest name.
     """
     space = load_space(choice.name) if choice.name in engines() else _listed(choice)
-    restricted = space.restricted(choice.search)
+    restricted = space.restricted(choice.search) if choice.search is not None else space.without(choice.config)
     _check_values(choice)
-    return restricted
+    return restricted.fixed(choice.config)
 
 
 def _check_values(choice: EngineChoice) -> None:

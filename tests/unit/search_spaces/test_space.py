@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from search_spaces import Constraint, Parameter, SearchSpace, SpaceError
+from search_spaces import Constraint, Parameter, SearchSpace, SpaceError, load_space
 
 SPACE = SearchSpace(
     engine="toy",
@@ -70,3 +70,26 @@ def test_a_flag_listed_twice_is_refused() -> None:
     flag = Parameter(name="a", kind="choice", values=(1,))
     with pytest.raises(ValidationError, match="listed twice"):
         SearchSpace(engine="toy", parameters=(flag, flag))
+
+
+def test_what_a_study_fixes_counts_in_constraints_instead_of_the_default() -> None:
+    space = SearchSpace.model_validate(
+        {
+            "engine": "any",
+            "parameters": [
+                {"name": "batching", "kind": "choice", "values": [True, False], "default": False},
+                {"name": "block", "kind": "choice", "values": [16, 32]},
+            ],
+            "constraints": [
+                {"left": "block", "op": "<", "right": 0, "when": {"batching": [False]}, "why": "of no effect"}
+            ],
+        }
+    ).restricted({"block": [16, 32]})
+    assert len(space.violations({"block": 16})) == 1
+    assert space.fixed({"batching": True}).violations({"block": 16}) == []
+
+
+def test_what_a_study_fixes_is_the_default_of_a_searched_flag() -> None:
+    space = load_space("llamacpp").restricted({"n_parallel": [2, 8]}).fixed({"n_parallel": 4, "n_ctx": 2048})
+    assert space.defaults() == {"n_parallel": 4}
+    assert space.held["n_ctx"] == 2048
