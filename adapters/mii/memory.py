@@ -1,9 +1,8 @@
 """How MII's KV cache is cut into blocks, and what it costs a device. Arithmetic only."""
 
-from pathlib import Path
-
 from adapters.mii.config import MiiConfig
 from adapters.protocol import ModelRef
+from adapters.sharding import weights_bytes
 
 BYTES_PER_VALUE = 2  # keys and values are kept in the model's own precision, FP16 or BF16
 SMALL_HEAD, SMALL_HEAD_BLOCK = 64, 128  # deepspeed/inference/v2/kernels/ragged_ops/blocked_flash: get_kv_block_size
@@ -25,14 +24,9 @@ def block_bytes(config: MiiConfig, model: ModelRef) -> int:
     return block_tokens(model) * model.num_layers * 2 * heads * head_size * BYTES_PER_VALUE
 
 
-def weights_bytes(path: Path) -> int:
-    """Return the size of a folder's weights, 0 where there is none."""
-    return sum(file.stat().st_size for file in path.glob("*.safetensors"))
-
-
 def device_bytes(config: MiiConfig, model: ModelRef) -> int:
     """Return the least that a device must hold: its share of the weights, and the KV cache or the reservation."""
     blocks, free_bytes = (
         (config.memory_config_size, 0) if config.memory_config_mode == "allocate" else (1, config.memory_config_size)
     )
-    return weights_bytes(model.path) // config.tp + blocks * block_bytes(config, model) + free_bytes
+    return weights_bytes(model) // config.tp + blocks * block_bytes(config, model) + free_bytes

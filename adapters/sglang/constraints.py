@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from adapters.protocol import Hardware, ModelRef, Violation
 from adapters.sglang.config import SglangConfig
-from adapters.sglang.memory import kv_bytes_per_token, weights_bytes
+from adapters.sglang.memory import value_bytes
+from adapters.sharding import cut_violations, gpu_violations, kv_bytes_per_token, weights_bytes
 
 GIB = 1 << 30
 CACHE_AWARE = frozenset({"lpm", "dfs-weight", "hrrn", "shortest-prefill-first"})
@@ -31,25 +32,14 @@ def violations(config: SglangConfig, model: ModelRef, hardware: Hardware) -> Ite
         return
     if ":" in model.name:
         yield Violation("model", model.name, "a name without a colon, which SGLang keeps for LoRA adapters")
-    yield from _parallelism(config, model, hardware)
+    yield from cut_violations(config, model)
+    yield from gpu_violations(config, hardware)
     yield from _lengths(config, model)
     yield from _cache(config)
     yield from _graphs(config)
     yield from _speculation(config)
     yield from _idle(config)
     yield from _memory(config, model, hardware)
-
-
-def _parallelism(config: SglangConfig, model: ModelRef, hardware: Hardware) -> Iterator[Violation]:
-    if model.num_heads % config.tp:
-        yield Violation("tp", config.tp, f"a divisor of the model's {model.num_heads} attention heads")
-    elif max(model.num_kv_heads, config.tp) % min(model.num_kv_heads, config.tp):
-        yield Violation("tp", config.tp, f"a divisor or a multiple of the model's {model.num_kv_heads} KV heads")
-    if config.pp > model.num_layers:
-        yield Violation("pp", config.pp, f"at most the model's {model.num_layers} layers")
-    gpus = len(hardware.gpu_names)
-    if config.tp * config.pp > gpus:
-        yield Violation("tp", config.tp, f"tp x pp of at most {gpus} GPU(s), seen {config.tp} x {config.pp}")
 
 
 def _lengths(config: SglangConfig, model: ModelRef) -> Iterator[Violation]:
@@ -139,7 +129,7 @@ def _memory(config: SglangConfig, model: ModelRef, hardware: Hardware) -> Iterat
         return
     longest = config.context_length or model.context_tokens
     weights = weights_bytes(model) / (config.tp * config.pp)
-    cache = longest * kv_bytes_per_token(config, model)
+    cache = longest * kv_bytes_per_token(config, model, value_bytes=value_bytes(config))
     share = config.mem_fraction_static or 1.0
     if weights + cache > min(hardware.gpu_memory_bytes) * share:
         need = f"{weights / GIB:.1f} GiB of weights and {cache / GIB:.1f} GiB for one request of {longest} tokens"

@@ -6,8 +6,9 @@ The rules stand in its sources: `llmapi/llm_args.py`, `commands/serve.py`, `_tor
 from collections.abc import Iterator
 
 from adapters.protocol import Hardware, ModelRef, Violation
+from adapters.sharding import cut_violations, gpu_violations, weights_bytes
 from adapters.trtllm.config import PYTORCH_ONLY, TrtllmConfig
-from adapters.trtllm.memory import request_bytes, weights_bytes
+from adapters.trtllm.memory import request_bytes
 
 GIB = 1 << 30
 UNREAD = frozenset({"awq", "gptq"})  # quantization_config methods that its llmapi/llm_utils.py refuses
@@ -34,25 +35,14 @@ def violations(config: TrtllmConfig, model: ModelRef, hardware: Hardware) -> Ite
     if model.weights_precision in UNREAD:
         allowed = "other weights, such as FP8 or what ModelOpt quantised: it reads no folder that comes so"
         yield Violation("model", f"{model.weights_precision} weights", allowed)
-    yield from _parallelism(config, model, hardware)
+    yield from cut_violations(config, model)
+    yield from gpu_violations(config, hardware)
     yield from _lengths(config, model)
     yield from _graphs(config)
     yield from _speculation(config)
     yield from _backend(config)
     yield from _idle(config)
     yield from _memory(config, model, hardware)
-
-
-def _parallelism(config: TrtllmConfig, model: ModelRef, hardware: Hardware) -> Iterator[Violation]:
-    if model.num_heads % config.tp:
-        yield Violation("tp", config.tp, f"a divisor of the model's {model.num_heads} attention heads")
-    elif max(model.num_kv_heads, config.tp) % min(model.num_kv_heads, config.tp):
-        yield Violation("tp", config.tp, f"a divisor or a multiple of the model's {model.num_kv_heads} KV heads")
-    if config.pp > model.num_layers:
-        yield Violation("pp", config.pp, f"at most the model's {model.num_layers} layers")
-    gpus = len(hardware.gpu_names)
-    if config.tp * config.pp > gpus:
-        yield Violation("tp", config.tp, f"tp x pp of at most {gpus} GPU(s), seen {config.tp} x {config.pp}")
 
 
 def _lengths(config: TrtllmConfig, model: ModelRef) -> Iterator[Violation]:

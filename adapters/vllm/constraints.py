@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from adapters.protocol import Hardware, ModelRef, Violation
+from adapters.sharding import cut_violations, kv_bytes_per_token, weights_bytes
 from adapters.vllm.config import VllmConfig
 from adapters.vllm.lora import lora_violations
 from adapters.vllm.quantised import quantised_violations
@@ -17,20 +18,13 @@ def violations(config: VllmConfig, model: ModelRef, hardware: Hardware) -> Itera
     if model.format != "hf":
         yield Violation("model", f"{model.name} as {model.format}", "a Hugging Face folder: vLLM serves nothing else")
         return
-    yield from _parallelism(config, model)
+    yield from cut_violations(config, model)
     yield from _lengths(config, model)
     yield from _memory(config, model, hardware)
     yield from lora_violations(config, model)
     yield from quantised_violations(config, model, hardware)
     if not hardware.has_cuda:
         yield from _cpu(config)
-
-
-def _parallelism(config: VllmConfig, model: ModelRef) -> Iterator[Violation]:
-    if model.num_heads % config.tp:
-        yield Violation("tp", config.tp, f"a divisor of the model's {model.num_heads} attention heads")
-    if config.pp > model.num_layers:
-        yield Violation("pp", config.pp, f"at most the model's {model.num_layers} layers")
 
 
 def _lengths(config: VllmConfig, model: ModelRef) -> Iterator[Violation]:
@@ -49,7 +43,7 @@ def _lengths(config: VllmConfig, model: ModelRef) -> Iterator[Violation]:
 def _memory(config: VllmConfig, model: ModelRef, hardware: Hardware) -> Iterator[Violation]:
     """Ask for room for one longest request beside the weights: vLLM refuses to start with less."""
     longest, ranks = config.max_model_len or model.context_tokens, config.tp * config.pp
-    needed = longest * kv_bytes_per_token(config, model)
+    needed = longest * ranks * kv_bytes_per_token(config, model, value_bytes=_value_bytes(config))
     if not hardware.has_cuda and config.vllm_cpu_kvcache_space is not None:
         room = config.vllm_cpu_kvcache_space * GIB * ranks
         if needed > room:
@@ -59,18 +53,15 @@ def _memory(config: VllmConfig, model: ModelRef, hardware: Hardware) -> Iterator
             allowed = f"less than the memory of {hardware.memory_bytes / GIB:.1f} GiB over {ranks} ranks"
             yield Violation("vllm_cpu_kvcache_space", config.vllm_cpu_kvcache_space, allowed)
     if hardware.gpu_memory_bytes:
-        weights = sum(one.stat().st_size for one in model.path.glob("*.safetensors")) if model.path.is_dir() else 0
+        weights = weights_bytes(model)
         room = round(min(hardware.gpu_memory_bytes) * config.gpu_memory_utilization) * ranks
         if weights + needed > room:
             have = f"{weights / GIB:.1f} GiB of weights and {needed / GIB:.1f} GiB for one request of {longest} tokens"
             yield Violation("gpu_memory_utilization", config.gpu_memory_utilization, f"room for {have}")
 
 
-def kv_bytes_per_token(config: VllmConfig, model: ModelRef) -> int:
-    """Return what one token takes in the KV cache over all ranks: keys and values of every layer and KV head."""
-    kind = config.kv_cache_dtype if config.kv_cache_dtype != "auto" else config.dtype
-    head_size = model.hidden_size // model.num_heads
-    return 2 * model.num_layers * model.num_kv_heads * head_size * BYTES_PER_VALUE.get(kind, 2)
+def _value_bytes(config: VllmConfig) -> int:
+    return BYTES_PER_VALUE.get(config.kv_cache_dtype if config.kv_cache_dtype != "auto" else config.dtype, 2)
 
 
 def _cpu(config: VllmConfig) -> Iterator[Violation]:
