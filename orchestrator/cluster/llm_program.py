@@ -58,7 +58,10 @@ def keep_log(folder: str) -> None:
 
 
 def at(owner: object, place: str) -> str | None:
-    """Return the attribute at a dotted place as text, None where there is none."""
+    """Return the attribute at a dotted place, spelled as the engine's own server spells it; None where there is none."""
     for name in place.split("."):
-        owner = getattr(owner, name, None)
-    return None if owner is None else str(owner)
+        if not hasattr(owner, name):
+            return None
+        owner = getattr(owner, name)
+    is_plain = owner is None or isinstance(owner, bool | int | float)
+    return json.dumps(owner) if is_plain else str(owner)
