@@ -58,7 +58,7 @@ def keep_log(folder: str) -> None:
 
 
 def at(owner: object, place: str) -> str | None:
-    """Return the attribute at a dotted place, spelled as the engine's own server spells it; None where there is none."""
+    """Return the attribute at a dotted place, spelled as in JSON, as the own server does; None where there is none."""
     for name in place.split("."):
         if not hasattr(owner, name):
             return None
