@@ -22,9 +22,7 @@ from orchestrator.studies.fairness import conditions_by_candidate, difference_te
 from orchestrator.studies.naming import find_study, new_study_id
 from orchestrator.studies.reading import read_study
 from orchestrator.studies.sweep import Observers, run_sweep
-from orchestrator.telemetry.devices import device_facts
 from orchestrator.telemetry.hardware import host_facts, read_hardware
-from orchestrator.telemetry.nvml import open_probe
 from orchestrator.tracking.opening import open_tracker, tracking_uri
 from orchestrator.tracking.store import Store as StoreLike
 from orchestrator.tracking.store import open_store
@@ -55,7 +53,7 @@ def run(
     check_store(store)
     place = open_store(store)
     candidates = candidates_of(spec, read_hardware())
-    host = {**host_facts(), **device_facts(open_probe())}
+    host = host_facts()
     conditions = conditions_by_candidate(spec, candidates, host)
     for one in refuse_unfair(spec, conditions):
         say(f"not equal: {difference_text(one)}")

@@ -18,6 +18,8 @@ from ray.exceptions import RayError
 from adapters.openai import Dialect
 from adapters.protocol import LaunchPlan
 from orchestrator.cluster import llm_program, names, serve_control
+from orchestrator.cluster.llm_program import LOG_NAME, REPLICAS_NAME
+from orchestrator.cluster.serve_app import NO_CAP
 from orchestrator.deploy.lease import STATE_NAME
 from orchestrator.deploy.log import read_tail
 from orchestrator.deploy.readiness import NotReadyError, Probe, await_ready
@@ -34,8 +36,6 @@ END_TIMEOUT_S = 5.0
 LOOK_EVERY_S = 0.5
 TELL_TIMEOUT_S = 30.0
 HEALTH_PATH = "/v1/models"
-LOG_NAME = "engine.log"
-REPLICAS_NAME = "replicas.jsonl"
 FAILED = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
 
 
@@ -137,10 +137,8 @@ class _Start:
         environment = {**self.runtime_env, "py_executable": str(self.request.interpreter), "env_vars": self._env()}
         decorate: Any = ray.remote(num_cpus=0, runtime_env=environment)
         remote = decorate(llm_program.deploy)
-        ray.get(
-            remote.remote(self._config(environment), name=self.app, route_prefix=f"/{self.app}", folder=str(folder)),
-            timeout=self.request.ready_timeout_s,
-        )
+        where = {"name": self.app, "route_prefix": f"/{self.app}", "folder": str(folder), "cpus": self.request.cpus}
+        ray.get(remote.remote(self._config(environment), **where), timeout=self.request.ready_timeout_s)
 
     def _env(self) -> dict[str, str]:
         given: dict[str, str] = self.runtime_env.get("env_vars", {})
@@ -157,7 +155,7 @@ class _Start:
             "deployment_config": {
                 "num_replicas": 1,
                 "autoscaling_config": None,
-                "max_ongoing_requests": 1_000_000,
+                "max_ongoing_requests": NO_CAP,
                 "ray_actor_options": {"num_cpus": 0},
             },
         }

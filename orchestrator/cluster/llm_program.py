@@ -8,20 +8,25 @@ import os
 from pathlib import Path
 from typing import Any
 
+LOG_NAME = "engine.log"
+REPLICAS_NAME = "replicas.jsonl"
 
-def deploy(llm_config: dict[str, Any], *, name: str, route_prefix: str, folder: str) -> None:
+
+def deploy(
+    llm_config: dict[str, Any], *, name: str, route_prefix: str, folder: str, cpus: tuple[int, ...] | None
+) -> None:
     """Begin to deploy the application of one engine, whose server leaves log and process id in `folder`."""
     from ray import serve  # noqa: PLC0415 - of the engine's environment
     from ray.serve.llm import LLMConfig, build_openai_app  # noqa: PLC0415
 
-    config = LLMConfig.model_validate({**llm_config, "server_cls": telling_server(folder)})
+    config = LLMConfig.model_validate({**llm_config, "server_cls": telling_server(folder, cpus)})
     ingress = {"num_replicas": 1, "autoscaling_config": None, "ray_actor_options": {"num_cpus": 0}}
     app = build_openai_app({"llm_configs": [config], "ingress_deployment_config": ingress})
     serve.api._run(app, _blocking=False, name=name, route_prefix=route_prefix)  # noqa: SLF001 - as in serve_control
 
 
-def telling_server(folder: str) -> type:
-    """Make Serve's own LLM server, which also keeps the engine's log and tells process and resolved configuration."""
+def telling_server(folder: str, cpus: tuple[int, ...] | None) -> type:
+    """Make Serve's own LLM server that also keeps the engine's log and cores, and tells its resolved configuration."""
     from ray.serve.llm import deployment  # noqa: PLC0415 - of the engine's environment
 
     base: Any = deployment.LLMServer
@@ -32,6 +37,7 @@ def telling_server(folder: str) -> type:
         async def __init__(self, *arguments: object, **options: object) -> None:  # type: ignore[misc]  # Serve awaits it
             """Send what this process and its children print to the log, leave the pid, then start the engine."""
             keep_log(folder)
+            pin(cpus)
             await super().__init__(*arguments, **options)
 
         async def tell(self, fields: dict[str, str]) -> dict[str, object]:
@@ -49,12 +55,19 @@ def telling_server(folder: str) -> type:
 
 def keep_log(folder: str) -> None:
     """Send stdout and stderr of this process to `engine.log` and append its pid to `replicas.jsonl`."""
-    log = os.open(Path(folder) / "engine.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    log = os.open(Path(folder) / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for descriptor in (1, 2):
         os.dup2(log, descriptor)
     os.close(log)
-    with (Path(folder) / "replicas.jsonl").open("a", encoding="utf-8") as record:
+    with (Path(folder) / REPLICAS_NAME).open("a", encoding="utf-8") as record:
         record.write(json.dumps({"pid": os.getpid()}) + "\n")
+
+
+def pin(cpus: tuple[int, ...] | None) -> None:
+    """Keep every thread of this process on the cores, and with them the children it starts; None leaves all cores."""
+    if cpus is not None:
+        for thread in Path("/proc/self/task").iterdir():
+            os.sched_setaffinity(int(thread.name), cpus)
 
 
 def at(owner: object, place: str) -> str | None:

@@ -19,9 +19,10 @@ class TreeRecord:
 
     def refresh(self) -> list[Process]:
         """Look at the tree again, record what is new, and return all that was ever seen."""
-        seen = [one for one in descendants(self.root.pid) if is_running(self.root) and one not in self.known]
-        if seen or not self.known:
-            self.known += [*([] if self.known else [self.root]), *seen]
+        below = descendants(self.root.pid) if is_running(self.root) else []
+        new = [one for one in (self.root, *below) if one not in self.known]
+        if new:
+            self.known += new
             self._write()
         return self.known
 

@@ -120,3 +120,4 @@ def test_a_killed_driver_leaves_no_process_and_no_folder(tmp_path: Path) -> None
     with driver_under_load(tmp_path) as (driver, _):
         driver.process.kill()
         driver.process.communicate(timeout=30)
+        assert driver.process.returncode == -signal.SIGKILL

@@ -37,7 +37,7 @@ def test_every_value_is_one_that_the_configuration_takes(space: SearchSpace) -> 
     config_type = registry.get(space.engine).config_type
     for parameter in space.parameters:
         for value in parameter.values or parameter.bounds:
-            config_type.model_validate({parameter.name: value})
+            assert getattr(config_type.model_validate({parameter.name: value}), parameter.name) == value
 
 
 def test_every_parameter_says_what_it_changes(space: SearchSpace) -> None:

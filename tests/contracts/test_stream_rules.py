@@ -87,4 +87,6 @@ def test_a_count_that_nothing_explains_is_found(name: str, body: bytes, words: s
 
 def test_an_engine_that_promises_no_usage_may_send_none() -> None:
     silent = PLAIN.replace(b'"usage"', b'"used"')
-    suite({"completions-plain": silent}, usage_in_stream=False).test_usage_is_found_and_counts_the_output()
+    rules = suite({"completions-plain": silent}, usage_in_stream=False)
+    assert not rules.adapter.capabilities.usage_in_stream
+    rules.test_usage_is_found_and_counts_the_output()

@@ -17,18 +17,20 @@ from tests.golden.engine_facts import ask, golden_facts, record
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]  # the first run installs
 
 
-def compare(engine: str, seen: dict[str, Any]) -> None:
+def recorded(engine: str, seen: dict[str, Any]) -> dict[str, Any]:
     if os.environ.get("SEATRIAL_UPDATE_GOLDEN"):
         record(engine, seen)
-    assert seen == golden_facts(engine, seen["version"])
+    return golden_facts(engine, seen["version"])
 
 
 @pytest.mark.parametrize("engine", ["transformers", "vllm"])
 def test_an_installed_engine_is_as_recorded(engine: str) -> None:
-    compare(engine, ask(engine, interpreter_for(engine)))
+    seen = ask(engine, interpreter_for(engine))
+    assert seen == recorded(engine, seen)
 
 
 def test_llama_cpp_is_as_recorded(llamacpp: RunningLlamaCpp) -> None:
     lines = llamacpp.get("/metrics").splitlines()
     series = {line.partition("{")[0].split()[0] for line in lines if line and not line.startswith("#")}
-    compare("llamacpp", ask("llamacpp", Path(sys.executable)) | {"metrics": sorted(series)})
+    seen = ask("llamacpp", Path(sys.executable)) | {"metrics": sorted(series)}
+    assert seen == recorded("llamacpp", seen)

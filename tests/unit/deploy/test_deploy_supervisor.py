@@ -19,6 +19,7 @@ def test_a_signal_reaches_no_process_that_took_over_the_pid() -> None:
     me = own_process()
     # Were the start ignored, this would end the test run.
     send_signal([Process(me.pid, me.start_ticks - 1)], signal.SIGKILL)
+    assert is_running(me)
 
 
 def test_a_zombie_does_not_run() -> None:
