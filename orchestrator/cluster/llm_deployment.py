@@ -13,12 +13,14 @@ from typing import Any
 
 import ray
 from ray import cloudpickle, serve
+from ray._private.ray_constants import WORKER_PROCESS_SETUP_HOOK_ENV_VAR
 from ray.exceptions import RayError
 
 from adapters.openai import Dialect
 from adapters.protocol import LaunchPlan
 from orchestrator.cluster import llm_program, names, serve_control
 from orchestrator.cluster.llm_program import LOG_NAME, REPLICAS_NAME
+from orchestrator.cluster.prestart import prestart_workers
 from orchestrator.cluster.serve_app import NO_CAP
 from orchestrator.deploy.lease import STATE_NAME
 from orchestrator.deploy.log import read_tail
@@ -135,10 +137,12 @@ class _Start:
     def _build(self, folder: Path) -> None:
         cloudpickle.register_pickle_by_value(llm_program)  # type: ignore[no-untyped-call]  # Ray leaves it untyped
         environment = {**self.runtime_env, "py_executable": str(self.request.interpreter), "env_vars": self._env()}
+        config = self._config(_importing(environment))
+        prestart_workers(1, config["runtime_env"])  # imports beside the task below
         decorate: Any = ray.remote(num_cpus=0, runtime_env=environment)
         remote = decorate(llm_program.deploy)
         where = {"name": self.app, "route_prefix": f"/{self.app}", "folder": str(folder), "cpus": self.request.cpus}
-        ray.get(remote.remote(self._config(environment), **where), timeout=self.request.ready_timeout_s)
+        ray.get(remote.remote(config, **where), timeout=self.request.ready_timeout_s)
 
     def _env(self) -> dict[str, str]:
         given: dict[str, str] = self.runtime_env.get("env_vars", {})
@@ -242,6 +246,13 @@ class _Start:
         tail = _tail(folder / LOG_NAME)
         kind = self.request.adapter.classify_failure(tail or str(error))
         return DeploymentError(f"{self.request.adapter.name} in Serve: {error}", kind=kind, log_tail=tail)
+
+
+def _importing(environment: dict[str, Any]) -> dict[str, Any]:
+    """Return the replica's environment to the letter: a worker started ahead is taken only by an equal one."""
+    hook = {WORKER_PROCESS_SETUP_HOOK_ENV_VAR: llm_program.IMPORTING_HOOK}
+    own = {"worker_process_setup_hook": llm_program.SERVES_OWN_HOOK, "env_vars": {**environment["env_vars"], **hook}}
+    return {**environment, **own}
 
 
 def _replicas(folder: Path) -> list[int]:

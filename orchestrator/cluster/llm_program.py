@@ -10,6 +10,10 @@ from typing import Any
 
 LOG_NAME = "engine.log"
 REPLICAS_NAME = "replicas.jsonl"
+SERVES_OWN_HOOK = (
+    "ray.llm._internal.serve._worker_process_setup_hook"  # which Serve LLM adds to a replica's environment
+)
+IMPORTING_HOOK = "vllm.SamplingParams"  # made without arguments; importing vLLM is what it is for
 
 
 def deploy(
@@ -19,7 +23,8 @@ def deploy(
     from ray import serve  # noqa: PLC0415 - of the engine's environment
     from ray.serve.llm import LLMConfig, build_openai_app  # noqa: PLC0415
 
-    config = LLMConfig.model_validate({**llm_config, "server_cls": telling_server(folder, cpus)})
+    own = {"server_cls": telling_server(folder, cpus), "callback_config": {"callback_class": weights_are_here()}}
+    config = LLMConfig.model_validate({**llm_config, **own})
     ingress = {"num_replicas": 1, "autoscaling_config": None, "ray_actor_options": {"num_cpus": 0}}
     app = build_openai_app({"llm_configs": [config], "ingress_deployment_config": ingress})
     serve.api._run(app, _blocking=False, name=name, route_prefix=route_prefix)  # noqa: SLF001 - as in serve_control
@@ -40,6 +45,10 @@ def telling_server(folder: str, cpus: tuple[int, ...] | None) -> type:
             pin(cpus)
             await super().__init__(*arguments, **options)
 
+        async def _start_engine(self) -> None:
+            """Start the engine, without the usage report that would start one more worker with all imports."""
+            await self.engine.start()
+
         async def tell(self, fields: dict[str, str]) -> dict[str, object]:
             """Return the process, its node, and the settings at their dotted places in vLLM's configuration."""
             import ray  # noqa: PLC0415
@@ -51,6 +60,20 @@ def telling_server(folder: str, cpus: tuple[int, ...] | None) -> type:
             return {"pid": os.getpid(), "node_id": node_id, "settings": settings}
 
     return TellingServer
+
+
+def weights_are_here() -> type:
+    """Make the hook that spares Serve a download: a worker of its own, with all imports, for weights already here."""
+    from ray.llm._internal.common.callbacks.base import CallbackBase  # noqa: PLC0415 - no public name
+
+    class WeightsAreHere(CallbackBase):
+        """Says that every node has the weights."""
+
+        async def on_before_node_init(self) -> None:
+            """Have the step that fetches weights left out."""
+            self.ctx.run_init_node = False
+
+    return WeightsAreHere
 
 
 def keep_log(folder: str) -> None:
