@@ -18,10 +18,11 @@ def find_grid_ns(arrival_ns: NDArray[np.int64], resolution_ns: int) -> int:
     A coarser grid is one that carries two requests an instant at the mean, whose instants lie, to within
     one resolution step, on multiples of their median distance.
     """
-    instants = arrival_ns[np.diff(arrival_ns, prepend=arrival_ns[0] - 1) > 0]
-    if len(instants) < MIN_INSTANTS or len(arrival_ns) < MIN_REQUESTS_PER_INSTANT * len(instants):
+    is_new = arrival_ns[1:] != arrival_ns[:-1]
+    num_instants = 1 + int(np.count_nonzero(is_new))
+    if num_instants < MIN_INSTANTS or len(arrival_ns) < MIN_REQUESTS_PER_INSTANT * num_instants:
         return resolution_ns
-    gaps = np.diff(instants)
+    gaps = np.diff(arrival_ns[np.concatenate([[0], 1 + np.flatnonzero(is_new)])])
     step = int(np.median(gaps))
     if step < MIN_STEPS * resolution_ns:
         return resolution_ns

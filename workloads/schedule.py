@@ -28,7 +28,8 @@ class Schedule:
     `intended_ns` (int64) counts from the start of the load, ascending; None in a closed loop. `input_tokens` and
     `output_tokens` are int32, at least 1. `blocks` holds the ids of leading blocks of `block_tokens` tokens.
     `duration_s` is the load's length, None in a closed loop. `facts` say how all this came to be, as JSON-like values.
-    `lora` says which requests ask a LoRA adapter, None where the workload names none.
+    `lora` says which requests ask a LoRA adapter, None where the workload names none. `sessions` (int64) are equal for
+    turns of one conversation, -1 for a request in none; None where the traffic has no conversations.
     """
 
     intended_ns: NDArray[np.int64] | None
@@ -39,6 +40,7 @@ class Schedule:
     duration_s: float | None
     facts: Mapping[str, object]
     lora: LoraMix | None = None
+    sessions: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.input_tokens)
@@ -49,13 +51,15 @@ class Schedule:
         times = (self.intended_ns,) if self.intended_ns is not None else ()
         blocks = (self.blocks.offsets, self.blocks.values) if self.blocks is not None else ()
         lora = (self.lora.choices,) if self.lora is not None else ()
+        sessions = (self.sessions,) if self.sessions is not None else ()
         head = {
             "facts": dict(self.facts),
             "block_tokens": self.block_tokens,
             "duration_s": self.duration_s,
             "arrays": [len(times), len(blocks), *([len(lora)] if lora else [])],
+            **({"has_sessions": True} if sessions else {}),
         }
-        arrays = (*times, self.input_tokens, self.output_tokens, *blocks, *lora)
+        arrays = (*times, self.input_tokens, self.output_tokens, *blocks, *lora, *sessions)
         return digest_bytes(
             canonical_json(head).encode(),
             *(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays),
@@ -79,6 +83,8 @@ def build_open_schedule(
         ScheduleError: rate or duration is not positive and finite, or nothing falls into the duration.
         TraceError: the trace cannot be read, or is too short for this load.
         UnknownProfileError: no published profile has the workload's name.
+        ProfileError: the profile's file cannot be used.
+        SynthesisError: knobs and model are at odds.
     """
     if not (0 < rate_rps < math.inf and 0 < duration_s < math.inf):
         raise ScheduleError(f"rate_rps and duration_s must be positive and finite, seen {rate_rps} and {duration_s}")
@@ -95,6 +101,8 @@ def build_closed_schedule(workload: Workload, *, num_requests: int, trace: Trace
         ScheduleError: fewer than one request is asked for.
         TraceError: the trace cannot be read, or holds fewer requests.
         UnknownProfileError: no published profile has the workload's name.
+        ProfileError: the profile's file cannot be used.
+        SynthesisError: knobs and model are at odds.
     """
     if num_requests < 1:
         raise ScheduleError(f"num_requests must be at least 1, seen {num_requests}")
@@ -122,4 +130,5 @@ def _finish(
         duration_s=float(duration_s) if duration_s is not None else None,
         facts=facts,
         lora=draw_mix(workload.lora, len(requests), workload.seed) if workload.lora else None,
+        sessions=freeze(requests.sessions) if requests.sessions is not None else None,
     )

@@ -64,8 +64,9 @@ class Trace:
     """Requests in order of arrival.
 
     Columns of `rows`: `arrival_ns` (int64, from the first arrival), `input_tokens`, `output_tokens` (int32),
-    `is_failed` (its lengths are unknown and stand as 0), and where the format has them `block_ids` (list of int64)
-    and `session_id`.
+    `is_failed` (its lengths are unknown and stand as 0), and where the format has them `block_ids` (list of int64),
+    `session_id` and `client_id` (uint64, salted hashes: no identity is kept), `ttft_ns` and `service_ns` (int64, from
+    arrival to first and last token; null where not recorded), `model` (string) and, only when asked for, `text`.
     """
 
     rows: pl.DataFrame

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.requests import Requests
+from workloads.requests import NO_SESSION, Requests
 from workloads.streams import uniforms
 from workloads.trace import NS_PER_S, Trace, TraceError
 from workloads.workload import TraceSource
@@ -68,8 +68,26 @@ def cut_window(trace: Trace, source: TraceSource, seed: int) -> TraceWindow:
         "dropped": dict(trace.facts.dropped),
         "notes": list(trace.facts.notes),
     }
-    requests = Requests(answered.input_tokens, answered.output_tokens, answered.block_ids, trace.facts.block_tokens)
+    requests = Requests(
+        answered.input_tokens,
+        answered.output_tokens,
+        answered.block_ids,
+        trace.facts.block_tokens,
+        _number_sessions(answered),
+    )
     return TraceWindow(times[rows] - start_ns, rows, requests.select(rows), length_ns, facts)
+
+
+def _number_sessions(trace: Trace) -> NDArray[np.int64] | None:
+    """Number sessions in order of their first requests, -1 for a request in none; None where the trace has none."""
+    if "session_id" not in trace.rows.columns:
+        return None
+    ids = trace.rows["session_id"]
+    is_known = ids.is_not_null().to_numpy()
+    _, first, place = np.unique(ids.drop_nulls().to_numpy(), return_index=True, return_inverse=True)
+    numbers = np.full(len(trace), NO_SESSION, dtype=np.int64)
+    numbers[is_known] = np.argsort(np.argsort(first))[place]
+    return numbers
 
 
 def is_spread(trace: Trace) -> bool:

@@ -3,19 +3,26 @@
 The one place that reads a trace file for a schedule, where the caller gives no trace.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.arrivals import constant_arrivals, renewal_arrivals
+from workloads.arrivals import constant_arrivals
 from workloads.catalog import load_profile
-from workloads.published import draw_requests
+from workloads.model import PoissonArrivals, TrafficModel
 from workloads.readers import read_trace
 from workloads.requests import Requests
+from workloads.synthesis.arrivals import draw_arrivals
+from workloads.synthesis.curves import Clock
+from workloads.synthesis.make import make_part, make_requests
+from workloads.synthesis.profile_file import read_traffic
 from workloads.trace import Trace, TraceError
 from workloads.trace_window import TraceWindow, compress, cut_window, thin
-from workloads.workload import FixedSource, PublishedSource, TraceSource, Workload
+from workloads.workload import FixedSource, ProfileSource, PublishedSource, TraceSource, Workload
+
+Facts = dict[str, object]
 
 
 class Traffic(NamedTuple):
@@ -23,7 +30,7 @@ class Traffic(NamedTuple):
 
     requests: Requests
     arrival_ns: NDArray[np.int64] | None
-    facts: dict[str, object]
+    facts: Facts
 
 
 def open_traffic(workload: Workload, *, rate_rps: float, duration_s: float, trace: Trace | None) -> Traffic:
@@ -33,17 +40,21 @@ def open_traffic(workload: Workload, *, rate_rps: float, duration_s: float, trac
             window, facts = _window(source, trace, workload.seed)
             traffic = _bring_to_rate(window, workload, rate_rps=rate_rps, duration_s=duration_s)
             return traffic._replace(facts=facts | traffic.facts)
-        case PublishedSource() as source:
-            family = load_profile(source.name).arrivals
-            arrival_ns = renewal_arrivals(
-                family.family, family.cv, rate_rps=rate_rps, duration_s=duration_s, seed=workload.seed
+        case PublishedSource() | ProfileSource() as source:
+            model, facts = _model(source)
+            part, how = make_part(
+                model,
+                source.knobs,
+                rate_rps=rate_rps,
+                duration_s=duration_s,
+                seed=workload.seed,
+                rate_method=workload.rate_method,
             )
-            requests, facts = _made(source, len(arrival_ns), workload.seed)
-            return Traffic(requests, arrival_ns, facts | {"arrivals": family.model_dump(mode="json")})
+            return Traffic(part.requests, part.arrival_ns, facts | {"arrivals": how})
         case FixedSource() as source:
             arrival_ns = _fixed_arrivals(source, workload.seed, rate_rps=rate_rps, duration_s=duration_s)
-            requests, facts = _made(source, len(arrival_ns), workload.seed)
-            return Traffic(requests, arrival_ns, facts | {"arrivals": {"family": source.pattern}})
+            facts = {"source": {"kind": source.kind}, "arrivals": {"kind": source.pattern}}
+            return Traffic(_fixed_requests(source, len(arrival_ns)), arrival_ns, facts)
 
 
 def closed_traffic(workload: Workload, *, num_requests: int, trace: Trace | None) -> Traffic:
@@ -58,12 +69,15 @@ def closed_traffic(workload: Workload, *, num_requests: int, trace: Trace | None
                     advice="Ask for fewer requests or widen the window",
                 )
             return Traffic(window.requests.select(np.arange(num_requests)), None, facts)
-        case PublishedSource() | FixedSource() as source:
-            requests, facts = _made(source, num_requests, workload.seed)
-            return Traffic(requests, None, facts)
+        case PublishedSource() | ProfileSource() as source:
+            model, facts = _model(source)
+            requests, how = make_requests(model, source.knobs, count=num_requests, seed=workload.seed)
+            return Traffic(requests, None, facts | how)
+        case FixedSource() as source:
+            return Traffic(_fixed_requests(source, num_requests), None, {"source": {"kind": source.kind}})
 
 
-def _window(source: TraceSource, trace: Trace | None, seed: int) -> tuple[TraceWindow, dict[str, object]]:
+def _window(source: TraceSource, trace: Trace | None, seed: int) -> tuple[TraceWindow, Facts]:
     opened = trace if trace is not None else read_trace(source.path, format=source.format, unit=source.unit)
     window = cut_window(opened, source, seed)
     named = {"kind": "trace", "name": opened.facts.source, "format": opened.facts.format, "digest": opened.digest}
@@ -81,21 +95,31 @@ def _bring_to_rate(window: TraceWindow, workload: Workload, *, rate_rps: float, 
     return Traffic(window.requests.select(kept), arrival_ns, {"arrivals": how})
 
 
+def _model(source: PublishedSource | ProfileSource) -> tuple[TrafficModel, Facts]:
+    """Return the model that a source means, and facts that name it: of a file its name, of any its digest."""
+    model, name = _named_model(source)
+    facts: Facts = {"source": {"kind": source.kind, "name": name, "digest": model.digest}}
+    return model, facts | ({"knobs": source.knobs.facts} if source.knobs.facts else {})
+
+
+def _named_model(source: PublishedSource | ProfileSource) -> tuple[TrafficModel, str | None]:
+    match source:
+        case PublishedSource(name=name):
+            return load_profile(name).traffic, name
+        case ProfileSource(traffic=TrafficModel() as model):
+            return model, None
+        case ProfileSource(path=Path() as path):
+            return read_traffic(path), path.name
+        case _:
+            raise TypeError(f"expected a source with a path or a model, seen {source}")
+
+
 def _fixed_arrivals(source: FixedSource, seed: int, *, rate_rps: float, duration_s: float) -> NDArray[np.int64]:
     if source.pattern == "constant":
         return constant_arrivals(rate_rps, duration_s)
-    return renewal_arrivals(source.pattern, 1.0, rate_rps=rate_rps, duration_s=duration_s, seed=seed)
+    return draw_arrivals(PoissonArrivals(), Clock(duration_s), rate_rps=rate_rps, seed=seed)
 
 
-def _made(source: PublishedSource | FixedSource, count: int, seed: int) -> tuple[Requests, dict[str, object]]:
-    match source:
-        case PublishedSource():
-            profile = load_profile(source.name)
-            facts = {"kind": source.kind, "name": profile.name, "digest": profile.digest}
-            return draw_requests(profile, count, seed), {"source": facts}
-        case FixedSource():
-            requests = Requests(
-                np.full(count, source.input_tokens, dtype=np.int32),
-                np.full(count, source.output_tokens, dtype=np.int32),
-            )
-            return requests, {"source": {"kind": source.kind}}
+def _fixed_requests(source: FixedSource, count: int) -> Requests:
+    inputs, outputs = (np.full(count, tokens, np.int32) for tokens in (source.input_tokens, source.output_tokens))
+    return Requests(inputs, outputs)

@@ -4,7 +4,10 @@ import math
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator, model_validator
+
+from workloads.model import Frozen, TrafficModel
+from workloads.synthesis.knobs import Knobs, RateMethod
 
 SHARE_TOLERANCE = 1e-9  # 0.1 + 0.2 + 0.7 is not quite 1
 Stop = Literal["forced", "natural"]
@@ -12,18 +15,30 @@ AdapterName = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PublishedSource(_Frozen):
+class PublishedSource(Frozen):
     """Traffic made from a published profile in the catalogue."""
 
     kind: Literal["published"] = "published"
     name: str = Field(description="a name in workloads/catalog, such as chat")
+    knobs: Knobs = Field(default_factory=Knobs)
 
 
-class TraceSource(_Frozen):
+class ProfileSource(Frozen):
+    """Traffic made from a profile: a file written by `seatrial profile`, or a model written out here."""
+
+    kind: Literal["profile"] = "profile"
+    path: Path | None = None
+    traffic: TrafficModel | None = None
+    knobs: Knobs = Field(default_factory=Knobs)
+
+    @model_validator(mode="after")
+    def _has_one_model(self) -> "ProfileSource":
+        if (self.path is None) == (self.traffic is None):
+            raise ValueError("expected one of path (a profile's file) and traffic (a model), seen both or neither")
+        return self
+
+
+class TraceSource(Frozen):
     """The very requests of a trace, or a window of it."""
 
     kind: Literal["trace"] = "trace"
@@ -36,7 +51,7 @@ class TraceSource(_Frozen):
     duration_s: float | None = Field(default=None, gt=0, description="length of the window, seconds of the trace")
 
 
-class FixedSource(_Frozen):
+class FixedSource(Frozen):
     """Requests of one size on a constant or Poisson pattern: for floors and quick looks, not for verdicts."""
 
     kind: Literal["fixed"] = "fixed"
@@ -45,10 +60,10 @@ class FixedSource(_Frozen):
     pattern: Literal["constant", "poisson"] = "poisson"
 
 
-Source = Annotated[PublishedSource | TraceSource | FixedSource, Field(discriminator="kind")]
+Source = Annotated[PublishedSource | ProfileSource | TraceSource | FixedSource, Field(discriminator="kind")]
 
 
-class LengthScale(_Frozen):
+class LengthScale(Frozen):
     """How lengths are fitted to what a model can carry: factor first, then limits; both are stated in the record."""
 
     input_factor: float = Field(default=1.0, gt=0)
@@ -57,7 +72,7 @@ class LengthScale(_Frozen):
     max_output_tokens: int | None = Field(default=None, gt=0)
 
 
-class Workload(_Frozen):
+class Workload(Frozen):
     """Who is sent, how long, with which content. The offered rate belongs to the load, not to the workload.
 
     `stop: natural` lets the model end its answers; the schedule's output lengths are then upper bounds. `lora` gives
@@ -69,8 +84,10 @@ class Workload(_Frozen):
     content: Literal["english", "corpus", "random"] = "english"
     corpus: Path | None = Field(default=None, description="a UTF-8 text file, for content: corpus")
     dialect: Literal["completions", "chat"] = "completions"
-    rate_method: Literal["compress", "thin"] = Field(
-        default="compress", description="how a trace is brought to another rate: time compressed, or requests dropped"
+    rate_method: RateMethod = Field(
+        default="compress",
+        description="how traffic is brought to another rate: time compressed, or requests dropped (thin; made traffic "
+        "keeps its own time and has its intensity scaled)",
     )
     stop: Stop = Field(default="forced", description="forced: answers have the schedule's lengths; natural: at most")
     lora: dict[AdapterName, Share] = Field(

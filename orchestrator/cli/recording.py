@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from orchestrator.cli.portrait import draw_workload
 from orchestrator.cluster.jobs import inside_job, job_working_dir
 from orchestrator.domain.clock import NS_PER_S
 from orchestrator.domain.errors import InputError
@@ -17,8 +18,9 @@ from orchestrator.domain.trial import TrialSpec
 from orchestrator.replay.files import read_records
 from orchestrator.report.plots import trial_plots
 from orchestrator.telemetry.files import read_telemetry
-from orchestrator.tracking.projection import Attachments
+from orchestrator.tracking.projection import Attachments, no_traffic
 from orchestrator.tracking.store import Store
+from workloads.workload import Workload
 
 
 def check_store(url: str) -> None:
@@ -44,14 +46,17 @@ def trial_folder(store: Store, study_id: str) -> Path:
     return Path(tempfile.gettempdir()) / "seatrial" / study_id / "trials"
 
 
-def attachments_of(store: Store, study_id: str, *, slo: Slo | None) -> Attachments:
-    """Say where a study's trials leave their files and how their plots are drawn."""
+def attachments_of(
+    store: Store, study_id: str, *, slo: Slo | None = None, workload: Workload | None = None
+) -> Attachments:
+    """Say where a study's trials leave their files and how their plots and the workload's are drawn."""
     folder = trial_folder(store, study_id)
 
     def evidence(trial: TrialSpec, measurements: Sequence[Measurement]) -> TrialEvidence | None:
         return _evidence(store, study_id, folder / trial.trial_id, measurements)
 
-    return Attachments(folder=folder, evidence=evidence, plots=partial(trial_plots, slo=slo))
+    traffic = no_traffic if workload is None else partial(draw_workload, workload)
+    return Attachments(folder=folder, evidence=evidence, plots=partial(trial_plots, slo=slo), traffic=traffic)
 
 
 def _evidence(store: Store, study_id: str, folder: Path, measurements: Sequence[Measurement]) -> TrialEvidence | None:

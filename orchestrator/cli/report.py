@@ -36,7 +36,7 @@ def report(
     """Write a study's report; a study that has not ended is marked as partial."""
     place = open_store(store)
     chosen = study_id or _latest(place)
-    record = read_study(place, chosen, evidence=attachments_of(place, chosen, slo=None).evidence)
+    record = read_study(place, chosen, evidence=attachments_of(place, chosen).evidence)
     if json:
         emit_json(study_summary(record))
         return

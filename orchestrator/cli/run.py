@@ -106,7 +106,7 @@ def _open(
         versions=versions,
         tags=tags,
         clock=SystemClock(),
-        attachments=attachments_of(place, study_id, slo=spec.slo),
+        attachments=attachments_of(place, study_id, slo=spec.slo, workload=spec.workload),
         uri=tracking_uri(place, uri),
         resume=resume,
         job=submission_id(),

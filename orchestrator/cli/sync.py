@@ -26,13 +26,13 @@ def sync(
 ) -> None:
     """Deliver to MLflow what waited while it was away; exit 5 where some still waits."""
     place = open_store(store)
-    slo = read_study(place, study_id).spec.slo
+    spec = read_study(place, study_id).spec
     left = catch_up(
         place,
         study_id,
         clock=SystemClock(),
         uri=tracking_uri(place, tracking),
-        attachments=attachments_of(place, study_id, slo=slo),
+        attachments=attachments_of(place, study_id, slo=spec.slo, workload=spec.workload),
     )
     if left:
         raise TrackingError("\n".join(left))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.study_record import TrialRecord
-from orchestrator.tracking.events import Event, StudyOpened, TrialEnded
+from orchestrator.tracking.events import Event, StudyEnded, StudyOpened, TrialEnded
 from orchestrator.tracking.operations import LogFile, LogMetrics, Operation
 from orchestrator.tracking.runs import end_of_trial, operations_of
 from orchestrator.tracking.samples import telemetry_points
@@ -16,6 +16,7 @@ from orchestrator.tracking.store import Store
 from orchestrator.tracking.study import EvidenceOf, no_evidence, trial_record
 
 Plots = Callable[[TrialRecord], Mapping[str, bytes]]
+TrafficPlots = Callable[[], Mapping[str, bytes]]
 
 
 def no_plots(trial: TrialRecord) -> Mapping[str, bytes]:  # noqa: ARG001 - the callable's form
@@ -23,13 +24,22 @@ def no_plots(trial: TrialRecord) -> Mapping[str, bytes]:  # noqa: ARG001 - the c
     return {}
 
 
+def no_traffic() -> Mapping[str, bytes]:
+    """Draw no traffic."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """Where a trial's files come from: `folder` holds one folder a trial, the rest is made when the trial has ended."""
+    """Where a trial's files come from: `folder` holds one folder a trial, the rest is made when the trial has ended.
+
+    `traffic` draws what the study replays. It takes time, so it is called when nothing is measured any more.
+    """
 
     folder: Path | None = None
     evidence: EvidenceOf = no_evidence
     plots: Plots = no_plots
+    traffic: TrafficPlots = no_traffic
 
 
 class Projection:
@@ -78,10 +88,18 @@ class Projection:
             self._store.put(self._told_key, str(line).encode())
 
     def _operations(self, event: Event, opened: StudyOpened) -> Iterator[Operation]:
+        if isinstance(event, StudyEnded) and event.reason == "finished":
+            yield from self._traffic()
         yield from operations_of(event, opened)
         if isinstance(event, TrialEnded):
             yield from self._files(trial_record(self._events, event.trial_id, evidence=self._attachments.evidence))
             yield end_of_trial(event)
+
+    def _traffic(self) -> Iterator[Operation]:
+        for path, data in self._attachments.traffic().items():
+            key = f"studies/{self._study_id}/traffic/{path}"
+            self._store.put(key, data)
+            yield LogFile(run=self._study_id, key=key, path=f"traffic/{path}")
 
     def _files(self, trial: TrialRecord) -> Iterator[Operation]:
         name = trial.trial.trial_id

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tests.bench.overhead import trial_overhead
 from tests.bench.ruler import ruler_errors
+from tests.bench.traffic_profile import traffic_profile
+from tests.bench.traffic_synthesis import traffic_synthesis
 
 
 def main() -> None:
@@ -18,7 +20,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench.json"))
     out: Path = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
-        figures = {**ruler_errors(Path(folder)), **trial_overhead(Path(folder))}
+        figures = {
+            **ruler_errors(Path(folder)),
+            **trial_overhead(Path(folder)),
+            **traffic_profile(Path(folder)),
+            **traffic_synthesis(),
+        }
     text = json.dumps(figures, indent=2, allow_nan=False)
     out.write_text(text + "\n", encoding="utf-8")
     sys.stdout.write(text + "\n")

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from workloads.cutting import Piece, cut_rank
 from workloads.schedule import build_closed_schedule, build_open_schedule
-from workloads.workload import FixedSource, LengthScale, Workload
+from workloads.workload import FixedSource, LengthScale, PublishedSource, Workload
 
 SECONDS = 30.0
 WORKLOADS = st.builds(
     Workload,
     source=st.one_of(
         st.builds(FixedSource, input_tokens=st.integers(1, 5000), output_tokens=st.integers(1, 500)),
-        st.just(Workload().source),
+        st.builds(PublishedSource, name=st.sampled_from(["chat", "code", "rag", "reasoning", "bursty"])),
     ),
     lengths=st.builds(
         LengthScale,

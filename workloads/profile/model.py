@@ -1,58 +1,24 @@
 """What `seatrial profile` says of a trace: a published, frozen form. Missing is null, never 0."""
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
+
+from workloads.model import Frozen, TrafficModel
+from workloads.profile.arrivals.model import ArrivalProfile, Spectrum
+from workloads.profile.lengths.model import DependenceProfile, LengthDistribution, Lengths
+from workloads.profile.people.model import ClientProfile, Concurrency, SessionProfile
+from workloads.profile.reuse.model import Prefix
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Trait(Frozen):
+    """A trait of the traffic, the figures that triggered it, and the techniques to look at first."""
+
+    name: str
+    figures: dict[str, FiniteFloat]
+    look_at: str
+    engine_kind: str
 
 
-class Lengths(_Frozen):
-    """Token counts over requests; percentiles interpolate linearly between order statistics."""
-
-    mean: FiniteFloat
-    p50: FiniteFloat
-    p90: FiniteFloat
-    p95: FiniteFloat
-    p99: FiniteFloat
-    max: int
-    min: int
-
-
-class Arrivals(_Frozen):
-    """How unevenly requests arrive; None where the trace's time step makes a figure meaningless (see notes)."""
-
-    cv: FiniteFloat | None = Field(description="sample standard deviation over mean of the gaps")
-    fano: dict[str, FiniteFloat | None] = Field(
-        description="sample variance over mean of counts; keys: window, seconds"
-    )
-    resolution_s: FiniteFloat = Field(description="time step of the format")
-    grid_s: FiniteFloat = Field(description="time step on which arrivals lie")
-    max_gap_s: FiniteFloat | None
-
-
-class LruPoint(_Frozen):
-    """What a cache of limited size would have reused, evicting the least recently used block."""
-
-    capacity_tokens: int
-    block_hit_ratio: FiniteFloat
-
-
-class Prefix(_Frozen):
-    """Reuse of prompt blocks across requests, from the trace's own block ids."""
-
-    block_tokens: int
-    num_blocks: int
-    num_distinct_blocks: int
-    token_reuse_ratio: FiniteFloat = Field(description="reused over all input tokens, with an infinite cache")
-    block_reuse_ratio: FiniteFloat = Field(description="reused over all blocks, with an infinite cache")
-    block_reuse_ratio_without_first: FiniteFloat = Field(
-        description="reused blocks that are not a prompt's first, over all blocks, with an infinite cache"
-    )
-    lru: tuple[LruPoint, ...] = Field(description="empty where the trace is too long to replay through a cache")
-
-
-class TraceProfile(_Frozen):
+class TraceFigures(Frozen):
     """The figures of one trace. Lengths are as recorded, so requests that failed at the source count with length 0."""
 
     format: str
@@ -66,7 +32,21 @@ class TraceProfile(_Frozen):
     output_tokens: Lengths
     answered_input_tokens: Lengths | None = Field(description="without failed requests; None where all failed")
     answered_output_tokens: Lengths | None = Field(description="without failed requests; None where all failed")
-    arrivals: Arrivals
+    input_distribution: LengthDistribution | None = Field(description="None where no request was answered")
+    output_distribution: LengthDistribution | None
+    dependence: DependenceProfile | None = Field(description="None where too few requests were answered")
+    arrivals: ArrivalProfile
+    spectrum: Spectrum | None = Field(description="None where the trace is too short")
     prefix: Prefix | None = Field(description="None where the format has no block ids")
+    sessions: SessionProfile | None = Field(description="None where the format has no sessions")
+    clients: ClientProfile | None = Field(description="None where the format has no clients")
+    concurrency: Concurrency | None = Field(description="None where service times are neither recorded nor stated")
     dropped: dict[str, int] = Field(description="rows of the file that are not counted, by reason")
     notes: tuple[str, ...]
+
+
+class TraceProfile(TraceFigures):
+    """Figures, the traits read off them, and the model that synthesis draws from."""
+
+    traits: tuple[Trait, ...]
+    traffic: TrafficModel | None = Field(description="None where no request was answered")

@@ -23,7 +23,8 @@ INT32_MAX = 2**31 - 1
 class RawRows:
     """What a reader found: the columns of `Trace` with `stamp_ns` on any origin, in file order, and facts.
 
-    `time_unit` names the unit that was assumed for bare numbers, None where the format spells out its times.
+    A column `line`, where there is one, says where in the file a row came from. `time_unit` names the unit that was
+    assumed for bare numbers, None where the format spells out its times.
     """
 
     rows: pl.DataFrame
@@ -46,7 +47,7 @@ def assemble(raw: RawRows) -> Trace:
     if raw.rows.height == 0:
         raise TraceError("no requests in it", path=raw.path, advice="Give a trace with at least one row")
     check_lengths(raw)
-    rows, num_late = _in_order(raw.rows)
+    rows, order_note = _in_order(raw.rows)
     _check_rate(rows, raw)
     arrival_ns = rows["arrival_ns"].to_numpy()
     grid_ns = find_grid_ns(arrival_ns, raw.resolution_ns)
@@ -57,7 +58,13 @@ def assemble(raw: RawRows) -> Trace:
         grid_ns=grid_ns,
         block_tokens=raw.block_tokens,
         dropped=dict(raw.dropped),
-        notes=(*raw.notes, *_order_note(num_late), *_grid_note(arrival_ns.size, grid_ns, raw.resolution_ns)),
+        notes=(
+            *raw.notes,
+            *order_note,
+            *_grid_note(arrival_ns.size, grid_ns, raw.resolution_ns),
+            *_empty_note(rows),
+            *_duplicates_note(rows),
+        ),
     )
     return Trace(rows, facts)
 
@@ -66,30 +73,35 @@ def check_lengths(raw: RawRows) -> None:
     """Refuse a token count below 0 or beyond 32 bits.
 
     Raises:
-        TraceError: names the first such row by its line in the file.
+        TraceError: names the first such row by its line in the file, where that is known.
     """
     for column in ("input_tokens", "output_tokens"):
-        is_bad = raw.rows.select(~pl.col(column).is_between(0, INT32_MAX)).to_series()
-        if is_bad.any():
-            position = int(is_bad.arg_max() or 0)
-            raise TraceError(
-                f"{column} is {raw.rows[column][position]}; a token count lies between 0 and {INT32_MAX}",
-                path=raw.path,
-                row=int(raw.rows["line"][position]),
-                advice="Correct or remove the row",
-            )
+        counts = raw.rows[column]
+        low, high = counts.min(), counts.max()
+        if low is not None and high is not None and low >= 0 and high <= INT32_MAX:  # type: ignore[operator]  # numbers
+            continue
+        position = int((~counts.is_between(0, INT32_MAX)).arg_max() or 0)
+        raise TraceError(
+            f"{column} is {counts[position]}; a token count lies between 0 and {INT32_MAX}",
+            path=raw.path,
+            row=int(raw.rows["line"][position]) if "line" in raw.rows.columns else None,
+            advice="Correct or remove the row",
+        )
 
 
-def _in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def _in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     stamps = rows["stamp_ns"].to_numpy()
-    num_late = int(np.count_nonzero(np.diff(stamps) < 0))
+    is_late = stamps[1:] < stamps[:-1]
+    num_late = int(np.count_nonzero(is_late))
     ordered = rows.sort("stamp_ns", maintain_order=True) if num_late else rows
+    since_first = (pl.col("stamp_ns") - pl.col("stamp_ns").first()).alias("arrival_ns")
     return (
-        ordered.with_columns(
-            (pl.col("stamp_ns") - pl.col("stamp_ns").first()).alias("arrival_ns"),
+        ordered.select(
+            since_first,
             pl.col("input_tokens", "output_tokens").cast(pl.Int32),
-        ).select("arrival_ns", pl.exclude("arrival_ns", "stamp_ns", "line")),
-        num_late,
+            pl.exclude("stamp_ns", "line", "input_tokens", "output_tokens"),
+        ),
+        (_order_note(num_late, int((stamps[:-1] - stamps[1:])[is_late].max())),) if num_late else (),
     )
 
 
@@ -109,11 +121,31 @@ def _check_rate(rows: pl.DataFrame, raw: RawRows) -> None:
     )
 
 
-def _order_note(num_late: int) -> tuple[str, ...]:
-    return (f"{num_late} rows came before their predecessor; whole rows were sorted by arrival",) if num_late else ()
+def _order_note(num_late: int, largest_ns: int) -> str:
+    return (
+        f"{num_late} rows came before their predecessor, by up to {largest_ns / NS_PER_S:g} s; "
+        "whole rows were sorted by arrival"
+    )
 
 
 def _grid_note(num_rows: int, grid_ns: int, resolution_ns: int) -> tuple[str, ...]:
     if grid_ns == resolution_ns:
         return ()
     return (f"the {num_rows} arrivals lie on a grid of {grid_ns / NS_PER_S:g} s, coarser than the format's step",)
+
+
+def _empty_note(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Count outputs of no token among requests that did not fail at the source."""
+    num_empty = int(rows.select(((pl.col("output_tokens") == 0) & ~pl.col("is_failed")).sum()).item())
+    return (f"{num_empty} requests have an output of 0 tokens and are kept",) if num_empty else ()
+
+
+def _duplicates_note(rows: pl.DataFrame) -> tuple[str, ...]:
+    """Count rows that repeat another one in every column; only rows of one instant are compared."""
+    arrival_ns = rows["arrival_ns"].to_numpy()
+    is_shared = np.zeros(rows.height, dtype=bool)
+    is_shared[1:] = arrival_ns[1:] == arrival_ns[:-1]
+    is_shared[:-1] |= is_shared[1:]
+    shared = rows.filter(pl.Series(is_shared) & ~pl.col("is_failed"))
+    num_repeated = shared.height - shared.unique().height if shared.height else 0
+    return (f"{num_repeated} rows equal another row in every column and are kept",) if num_repeated else ()

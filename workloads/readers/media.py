@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from workloads.readers.unpacking import open_unpacked
 from workloads.trace import TraceError
 
 MEDIA = r"(?:input_)?(?:image|audio|video)(?:s|_urls?)?"
@@ -19,7 +20,7 @@ def refuse_media(path: Path) -> None:
     Raises:
         TraceError: names the first row that has, and the kind.
     """
-    with path.open("rb") as file:
+    with open_unpacked(path) as file:
         for line, text in enumerate(file, start=1):
             if MENTIONS_MEDIA.search(text):
                 refuse_media_row(_parsed(text), path, line)

@@ -1,124 +1,79 @@
 """Mooncake JSONL: `timestamp` (ms), `input_length`, `output_length`, `hash_ids` of 512-token blocks.
 
-An id stands for the whole prefix up to its block, so `len(hash_ids) == ceil(input_length / 512)`. Variants without ids
-or with `session_id` are read too. Source: Mooncake (Qin et al., FAST 2025).
+An id stands for the whole prefix up to its block, so `len(hash_ids) == ceil(input_length / 512)`. Variants have a
+`session_id`, a `delay` (ms) in place of a time, and `text_input` or `messages` in place of a length.
+Sources: Mooncake (Qin et al., FAST 2025); AIPerf's documentation of trace replay.
 """
-
-import json
-from pathlib import Path
 
 import polars as pl
 
-from workloads.readers.assembly import RawRows, assemble, check_lengths
-from workloads.readers.media import refuse_media
-from workloads.readers.units import UNIT_NS, UNIT_WORDS, TimeUnit, stamps_ns
-from workloads.trace import Trace, TraceError
+from workloads.readers.assembly import RawRows, assemble
+from workloads.readers.format import Format, ReadOptions, Sample
+from workloads.readers.gathering import Sifted, gather
+from workloads.readers.identity import hash_identities
+from workloads.readers.line_blocks import LineBlock, read_line_blocks
+from workloads.readers.mooncake_delays import place_delayed
+from workloads.readers.mooncake_rows import BLOCK_TOKENS, TEXT_KEYS, Columns, sift_block
+from workloads.readers.tokens import BLOCK_TOKENS as TEXT_BLOCK_TOKENS
+from workloads.readers.units import UNIT_NS, UNIT_WORDS, TimeUnit
+from workloads.trace import Trace
 
 NAME = "mooncake"
-KEYS = frozenset({"timestamp", "input_length", "output_length"})
 DEFAULT_UNIT: TimeUnit = "ms"
-BLOCK_TOKENS = 512
-SHOWN_CHARS = 80
-REQUIRED: dict[str, type[pl.DataType]] = {
-    "timestamp": pl.Float64,
-    "input_length": pl.Int64,
-    "output_length": pl.Int64,
-}
 
 
-def read(path: Path, keys: frozenset[str], unit: TimeUnit | None = None) -> Trace:
-    """Read one file whose first row has the given keys, its times in `unit` (None: milliseconds).
+def _recognises(sample: Sample) -> bool:
+    keys = set(sample.names)
+    has_time, has_input = keys & {"timestamp", "delay"}, keys & {"input_length", *TEXT_KEYS}
+    return sample.kind == "json_lines" and "output_length" in keys and bool(has_time) and bool(has_input)
+
+
+def _read(sample: Sample, options: ReadOptions) -> Trace:
+    """Read one file, its times in milliseconds where the options name no unit.
 
     Raises:
-        TraceError: names the line that is no row of this format, or asks about more than text.
+        TraceError: names the line that is no row of this format, or asks about more than text, or for a tokenizer.
     """
-    refuse_media(path)
-    assumed = unit or DEFAULT_UNIT
-    has_blocks = "hash_ids" in keys
-    frame = _read_lines(path, keys)
-    raw = RawRows(
-        frame.select(
-            stamps_ns("timestamp", assumed),
-            "line",
-            pl.col("input_length").alias("input_tokens"),
-            pl.col("output_length").alias("output_tokens"),
-            pl.lit(value=False).alias("is_failed"),
-            *([pl.col("hash_ids").alias("block_ids")] if has_blocks else []),
-            *([pl.col("session_id")] if "session_id" in keys else []),
-        ),
-        format=NAME,
-        path=path,
-        resolution_ns=UNIT_NS[assumed],
-        time_unit=UNIT_WORDS[assumed],
-        is_unit_given=unit is not None,
-        block_tokens=BLOCK_TOKENS if has_blocks else None,
-    )
-    if has_blocks:
-        check_lengths(raw)
-        _check_blocks(raw)
-    return assemble(raw)
+    unit = options.unit or DEFAULT_UNIT
+    columns = Columns(sample.path, unit, "hash_ids" in sample.names, options)
 
+    def work(block: LineBlock) -> Sifted:
+        return sift_block(block, columns)
 
-def _read_lines(path: Path, keys: frozenset[str]) -> pl.DataFrame:
-    schema: dict[str, pl.DataType | type[pl.DataType]] = dict(REQUIRED)
-    if "hash_ids" in keys:
-        schema["hash_ids"] = pl.List(pl.Int64)
-    if "session_id" in keys:
-        schema["session_id"] = pl.String
-    try:
-        frame = pl.read_ndjson(path, schema=schema)
-    except pl.exceptions.PolarsError as error:
-        raise _find_broken_line(path, str(error).splitlines()[0]) from error
-    required = [*REQUIRED, *(["hash_ids"] if "hash_ids" in keys else [])]
-    if frame.select(pl.any_horizontal(pl.col(*required).is_null()).any()).item():
-        raise _find_broken_line(path, f"a row lacks one of {', '.join(required)}", frozenset(required))
-    return frame.with_row_index("line", offset=1)
-
-
-def _check_blocks(raw: RawRows) -> None:
-    expected = (pl.col("input_tokens") + BLOCK_TOKENS - 1) // BLOCK_TOKENS
-    bad = raw.rows.filter(pl.col("block_ids").list.len() != expected).head(1)
-    if bad.height:
-        row = bad.row(0, named=True)
-        raise TraceError(
-            f"hash_ids has {len(row['block_ids'])} ids for input_length {row['input_tokens']}; "
-            f"blocks of {BLOCK_TOKENS} tokens make it {-(-row['input_tokens'] // BLOCK_TOKENS)}",
-            path=raw.path,
-            row=row["line"],
-            advice="Is this a trace with another block size? It is not read as Mooncake",
+    blocks = read_line_blocks(sample.path, progress=options.progress)
+    gathered = gather(blocks, work, path=sample.path, options=options)
+    rows, delay_notes = place_delayed(gathered.rows, sample.path)
+    rows, block_tokens = _settle_blocks(rows, has_ids=columns.has_ids)
+    return assemble(
+        RawRows(
+            _identified(rows, options.salt),
+            format=NAME,
+            path=sample.path,
+            resolution_ns=UNIT_NS[unit],
+            time_unit=UNIT_WORDS[unit],
+            is_unit_given=options.unit is not None,
+            block_tokens=block_tokens,
+            dropped=gathered.dropped,
+            notes=(*delay_notes, *gathered.notes),
         )
+    )
 
 
-def _find_broken_line(path: Path, fallback: str, required: frozenset[str] = KEYS) -> TraceError:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line, text in enumerate(file, start=1):
-            reason = _fault(text, required) if text.strip() else None
-            if reason is not None:
-                shown = repr(text.strip()[:SHOWN_CHARS])
-                return TraceError(
-                    f"{reason}, seen {shown}",
-                    path=path,
-                    row=line,
-                    advice="Was the file cut off here? Correct or remove the line",
-                )
-    return TraceError(fallback, path=path, advice="Give the file as its source publishes it")
+def _settle_blocks(rows: pl.DataFrame, *, has_ids: bool) -> tuple[pl.DataFrame, int | None]:
+    """Keep block ids where every request has them; where some lack them, reuse would come out too small."""
+    if "block_ids" not in rows.columns:
+        return rows, None
+    if rows["block_ids"].null_count():
+        return rows.drop("block_ids"), None
+    return rows, BLOCK_TOKENS if has_ids else TEXT_BLOCK_TOKENS
 
 
-def _fault(text: str, required: frozenset[str]) -> str | None:
-    try:
-        row = json.loads(text)
-    except json.JSONDecodeError as error:
-        return f"no JSON object ({error.msg} at character {error.pos + 1})"
-    if not isinstance(row, dict):
-        return "no JSON object"
-    for key in sorted(required):
-        if key == "hash_ids":
-            if not _is_id_list(row.get(key)):
-                return "hash_ids must be a list of whole numbers"
-        elif not isinstance(row.get(key), int | float) or isinstance(row.get(key), bool):
-            return f"{key} must be a number"
-    return None
+def _identified(rows: pl.DataFrame, salt: bytes) -> pl.DataFrame:
+    if "session_id" not in rows.columns:
+        return rows
+    if rows["session_id"].null_count() == rows.height:
+        return rows.drop("session_id")
+    return rows.with_columns(hash_identities(rows["session_id"], "session", salt=salt))
 
 
-def _is_id_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, int) for one in value)
+FORMAT = Format(NAME, "JSON lines with timestamp or delay, input_length or text, output_length", _recognises, _read)

@@ -83,6 +83,29 @@ def test_a_study_is_told_to_the_tracker_in_order_with_its_files(
     assert store.get(f"studies/demo-1/trials/{name}/engine.log") == b"log"
 
 
+@pytest.mark.parametrize(("reason", "expected"), [("finished", ["traffic/fano.png"]), ("interrupted", [])])
+def test_pictures_of_the_traffic_hang_on_the_studys_run_when_nothing_is_measured_any_more(
+    store: Store, sink: RecordingSink, reason: str, expected: list[str]
+) -> None:
+    tracker = open_tracker(
+        store,
+        a_study(),
+        study_id="demo-1",
+        versions={},
+        tags={},
+        clock=FixedClock(),
+        attachments=Attachments(traffic=lambda: {"fano.png": b"png"}),
+    )
+    with tracker:
+        _run_trial(tracker)
+        tracker.finish(reason)
+    assert tracker.notes == ()
+    told = [one for one in sink.taken if isinstance(one, LogFile | EndRun) and one.run == "demo-1"]
+    assert [one.path for one in told if isinstance(one, LogFile)] == expected
+    assert isinstance(told[-1], EndRun)
+    assert [one.path for one in sink.taken if isinstance(one, LogFile) and one.run != "demo-1"] == []
+
+
 def test_no_secret_reaches_the_store(store: Store, sink: RecordingSink) -> None:
     study = a_study(engines=({"name": "llamacpp", "config": {"api_key": "sk-123"}},))
     with _open(store, study) as tracker:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from workloads.readers import read_trace
+from workloads.readers import read_trace, sample
 from workloads.trace import TraceError
 
 Write = Callable[[str], Path]
@@ -40,7 +40,9 @@ def test_burstgpt_3_is_read_by_column_name(rows: Rows, write: Write) -> None:
     assert trace.facts.format == "burstgpt"
     assert trace.arrival_ns.tolist() == [0, 40 * 10**9]
     assert trace.output_tokens.tolist() == [18, 276]
-    assert trace.rows["session_id"].to_list() == ["abc", None]
+    assert trace.rows["session_id"].dtype == pl.UInt64
+    assert trace.rows["session_id"].is_null().to_list() == [False, True]
+    assert trace.rows["service_ns"].to_list() == [1_500_000_000, 2_000_000_000]
 
 
 def test_mooncake_keeps_block_ids(rows: Rows, write: Write) -> None:
@@ -97,7 +99,7 @@ def test_unsorted_rows_are_sorted_whole_and_counted(write: Write) -> None:
         ("a,b\n1,2\n", 1, "not recognised"),
         ('[{"id": 1, "conversations": []}]', 1, "not recognised"),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n", None, "no requests"),
-        ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.1,374,44\n2023-11-16 18:15", 3, "stamp_ns"),
+        ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.1,374,44\n2023-11-16 18:15", 3, "TIMESTAMP"),
         (
             "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.1,374,44\n2023-11-16 18:15:47,3",
             3,
@@ -109,7 +111,7 @@ def test_unsorted_rows_are_sorted_whole_and_counted(write: Write) -> None:
             3,
             "more fields",
         ),
-        ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46+00:00,1,2\n", 2, "without an offset"),
+        ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46+00:99x,1,2\n", 2, "without an offset"),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-1,2\n", 2, "between 0 and"),
         ("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\nnan,m,1,2,3,x\n", 2, "Timestamp"),
         (
@@ -213,3 +215,12 @@ def test_a_first_row_of_another_format_is_refused_for_its_images_first(write: Wr
 def test_words_about_media_and_empty_lists_of_them_are_text(write: Write) -> None:
     text = media_row(type="text", images=[], audio=None, prompt='say "image" and "video"', messages=[{"content": "a"}])
     assert len(read_trace(write(text))) == 1
+
+
+def test_one_line_too_long_to_be_looked_at_whole_is_taken_for_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "MAX_FIRST_LINE_BYTES", 64)
+    path = tmp_path / "result.json"
+    path.write_text('{"itls": [' + ", ".join(["0.01"] * 100) + "]}", encoding="utf-8")
+    assert sample.take_sample(path).kind == "document"

@@ -1,0 +1,1 @@
+"""How requests arrive: unevenness on every time scale, the process behind it, change points, spectrum."""
