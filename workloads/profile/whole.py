@@ -1,5 +1,7 @@
 """The whole profile of a trace: each part measured by its own package, traits read off the figures, one model."""
 
+from collections import ChainMap
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workloads.model import Dependence, TrafficModel
@@ -16,6 +18,8 @@ from workloads.profile.reuse.describe import describe_prefixes
 from workloads.profile.traits import read_traits
 from workloads.trace import NS_PER_S, Trace, TraceError
 
+NUM_THREADS = 2
+
 
 def profile_trace(trace: Trace, *, seed: int = 0, latency: LatencyModel | None = None) -> TraceProfile:
     """Profile a trace; the figures' definitions are in docs/guides/traffic.md.
@@ -28,13 +32,25 @@ def profile_trace(trace: Trace, *, seed: int = 0, latency: LatencyModel | None =
     Raises:
         TraceError: the trace has no requests.
     """
-    figures = TraceFigures(**_counts(trace), **_lengths(trace, seed), **_times(trace, seed, latency), **_sharing(trace))
+    figures = TraceFigures(**_measured(trace, seed, latency))
     return TraceProfile(**dict(figures), traits=read_traits(figures), traffic=_model(figures))
 
 
-def _counts(trace: Trace) -> dict[str, Any]:
+def _measured(trace: Trace, seed: int, latency: LatencyModel | None) -> dict[str, Any]:
+    """Measure all parts, in threads: fits work in Python, the rest in NumPy, which leaves Python to them."""
     if len(trace) == 0:
         raise TraceError("no requests to profile", advice="Give a trace with at least one row")
+    parts = (
+        lambda: _lengths(trace, seed),
+        lambda: _times(trace, seed, latency),
+        lambda: _counts(trace),
+        lambda: _sharing(trace),
+    )
+    with ThreadPoolExecutor(NUM_THREADS) as pool:
+        return dict(ChainMap(*pool.map(lambda part: part(), parts)))
+
+
+def _counts(trace: Trace) -> dict[str, Any]:
     span_ns = trace.span_ns
     return {
         "format": trace.facts.format,

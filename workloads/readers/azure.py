@@ -5,17 +5,18 @@ fraction. Sources: Azure Public Dataset; Splitwise (Patel et al., ISCA 2024), Dy
 """
 
 import re
+from io import BytesIO
 
-import numpy as np
 import polars as pl
+import pyarrow as pa
+from pyarrow import csv
 
 from workloads.readers.assembly import RawRows, assemble
-from workloads.readers.clock_times import EXPECTED, parse_clock_rows, parse_clock_times
+from workloads.readers.clock_times import EXPECTED, parse_clock_times
 from workloads.readers.csv_table import CsvLayout, parse_csv, read_csv_blocks
 from workloads.readers.format import Format, ReadOptions, Sample
 from workloads.readers.gathering import TOKENS, Cell, Sifted, gather, sift
 from workloads.readers.line_blocks import LineBlock
-from workloads.readers.plain_fields import short_texts, split_plain, whole_numbers
 from workloads.readers.zones import check_zone, clock_columns, settle_zones
 from workloads.trace import Trace
 
@@ -25,6 +26,8 @@ COLUMNS: dict[str, type[pl.DataType]] = {
     "ContextTokens": pl.Int64,
     "GeneratedTokens": pl.Int64,
 }
+SOUND_TYPES = {"TIMESTAMP": pa.timestamp("ns", "UTC"), "ContextTokens": pa.int32(), "GeneratedTokens": pa.int32()}
+UNUSUAL = (b'"', b"x", b"X")  # quotes, and hexadecimal numbers, which Arrow takes for numbers
 CELLS = {
     "stamp_ns": Cell("TIMESTAMP", EXPECTED),
     "input_tokens": Cell("ContextTokens", TOKENS),
@@ -70,29 +73,34 @@ def _read(sample: Sample, options: ReadOptions) -> Trace:
 
 
 def _sifted(block: LineBlock, layout: CsvLayout, zone: str | None) -> Sifted:
-    return _plain(block, layout.names, zone) or _checked(block, layout, zone)
+    return _sound(block, layout.names) or _checked(block, layout, zone)
 
 
-def _plain(block: LineBlock, names: tuple[str, ...], zone: str | None) -> Sifted | None:
-    """Read a block in which every row is sound, at several times the speed; None where one is not."""
-    fields = split_plain(block.data, len(names))
-    if fields is None:
+def _sound(block: LineBlock, names: tuple[str, ...]) -> Sifted | None:
+    """Read a block of sound rows with offsets, at several times the speed; None where one row is anything else."""
+    if any(mark in block.data for mark in UNUSUAL):
         return None
-    inputs, outputs = (whole_numbers(fields, names.index(name)) for name in ("ContextTokens", "GeneratedTokens"))
-    if inputs is None or outputs is None:
+    try:
+        table = csv.read_csv(
+            BytesIO(block.data),
+            read_options=csv.ReadOptions(use_threads=False, block_size=len(block.data), column_names=names),
+            convert_options=csv.ConvertOptions(column_types=SOUND_TYPES, include_columns=list(SOUND_TYPES)),
+        )
+    except pa.ArrowInvalid:
         return None
-    times = parse_clock_rows(*short_texts(fields, names.index("TIMESTAMP")))
-    stamps, has_offset = clock_columns(times, zone)
-    if stamps.null_count():
+    if any(column.null_count for column in table.columns):
         return None
-    columns = {
-        "stamp_ns": stamps,
-        "has_offset": has_offset,
-        "input_tokens": inputs.astype(np.int32),
-        "output_tokens": outputs.astype(np.int32),
-        "is_failed": pl.repeat(value=False, n=len(stamps), eager=True),
-    }
-    return Sifted(pl.DataFrame(columns), ())
+    frame = pl.DataFrame(pl.from_arrow(table))
+    return Sifted(
+        frame.select(
+            pl.col("TIMESTAMP").cast(pl.Int64).alias("stamp_ns"),
+            pl.lit(value=True).alias("has_offset"),
+            pl.col("ContextTokens").alias("input_tokens"),
+            pl.col("GeneratedTokens").alias("output_tokens"),
+            pl.lit(value=False).alias("is_failed"),
+        ),
+        (),
+    )
 
 
 def _checked(block: LineBlock, layout: CsvLayout, zone: str | None) -> Sifted:

@@ -53,7 +53,9 @@ def gap_cv(gaps_ns: NDArray[np.int64]) -> float | None:
     """Return the sample standard deviation (n - 1) of gaps over their mean; None for fewer than two or all zero."""
     if gaps_ns.size < MIN_GAPS or not gaps_ns.any():
         return None
-    return float(gaps_ns.std(ddof=1) / gaps_ns.mean())
+    mean_ns = gaps_ns.mean()
+    apart = gaps_ns - mean_ns
+    return float(np.sqrt(apart @ apart / (gaps_ns.size - 1)) / mean_ns)
 
 
 def fano_factor(arrival_ns: NDArray[np.int64], window_s: float) -> float | None:
@@ -76,9 +78,7 @@ def autocorrelation(values: NDArray[np.float64], lag: int) -> float | None:
 
     None for fewer values than four lags, or where they do not vary.
     """
-    centred = values - values.mean() if values.size >= MIN_LAGS * lag else np.zeros(1)
-    power = float(centred @ centred)
-    return float(centred[lag:] @ centred[:-lag]) / power if power > 0 else None
+    return _autocorrelations(values, (lag,))[str(lag)]
 
 
 def resolves_gaps(gaps_ns: NDArray[np.int64], facts: TraceFacts) -> bool:
@@ -110,8 +110,14 @@ def _peak(seconds: Counts | None, window_s: int, facts: TraceFacts) -> float | N
     return float(counts.max() / counts.mean()) if counts is not None and counts.any() else None
 
 
-def _autocorrelations(values: NDArray[np.int64] | None, lags: tuple[int, ...]) -> dict[str, float | None]:
+def _autocorrelations(
+    values: NDArray[np.float64] | NDArray[np.int64] | None, lags: tuple[int, ...]
+) -> dict[str, float | None]:
     if values is None or values.size == 0:
-        return {str(lag): None for lag in lags}
-    floats = values.astype(np.float64)
-    return {str(lag): autocorrelation(floats, lag) for lag in lags}
+        return dict.fromkeys(map(str, lags))
+    centred = values - values.mean()
+    power = float(centred @ centred)
+    return {
+        str(lag): float(centred[lag:] @ centred[:-lag]) / power if power > 0 and values.size >= MIN_LAGS * lag else None
+        for lag in lags
+    }

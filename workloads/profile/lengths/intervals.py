@@ -3,7 +3,8 @@
 One token stands for all lengths up to 3/2, since no request is drawn shorter. Likelihoods are exact for intervals.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,36 @@ GROWTH = 1 + 1 / FINEST_UNTIL
 LEAST_P = 1e-300
 
 
-class Intervals(NamedTuple):
+@dataclass(frozen=True)
+class Intervals:
     """Requests between edges: `requests[i]` lie above `edges[i]` tokens and up to `edges[i + 1]`.
 
-    Edges rise from 0 to infinity; the last interval holds what was capped, or nothing.
+    Edges rise from 0 to infinity; the last interval holds what was capped, or nothing. A search asks the same intervals
+    thousands of times, so what does not depend on parameters is worked out once.
     """
 
     edges: Values
     requests: NDArray[np.int64]
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Return the number of requests."""
         return int(self.requests.sum())
 
-    @property
+    @cached_property
     def lowest(self) -> float:
         """Return the lower edge of the shortest request; half a token at least."""
-        return max(0.5, float(self.edges[np.flatnonzero(self.requests)[0]]))
+        return max(0.5, float(self.edges[self.occupied[0]]))
+
+    @cached_property
+    def middle(self) -> int:
+        """Return the place of the interval that holds the median."""
+        return int(np.searchsorted(np.cumsum(self.requests), self.total / 2))
+
+    @cached_property
+    def occupied(self) -> NDArray[np.int64]:
+        """Return the places of intervals with requests."""
+        return np.flatnonzero(self.requests)
 
 
 def single_intervals(counts: Counts, cap: int | None) -> Intervals:
@@ -69,17 +82,18 @@ def _intervals(counts: Counts, edges: Values, cap: int | None) -> Intervals:
 
 def interval_shares(family: FamilyName, parameters: Parameters, intervals: Intervals) -> Values:
     """Return the share of a family's lengths in each interval, from whichever tail is the smaller there."""
-    functions = FAMILIES[family]
-    middle = int(np.searchsorted(np.cumsum(intervals.requests), intervals.total / 2))
+    functions, split = FAMILIES[family], intervals.middle + 1
     with np.errstate(divide="ignore", over="ignore"):
-        below = functions.cdf(parameters, intervals.edges[: middle + 1])
-        above = functions.sf(parameters, intervals.edges[middle + 1 :])
-    straddling = 1 - below[-1:] - above[:1]
-    return np.asarray(np.maximum(np.concatenate([np.diff(below), straddling, -np.diff(above)]), 0.0), np.float64)
+        below = functions.cdf(parameters, intervals.edges[:split])
+        above = functions.sf(parameters, intervals.edges[split:])
+    shares = np.empty(intervals.edges.size - 1)
+    shares[: split - 1] = below[1:] - below[:-1]
+    shares[split - 1] = 1 - below[-1] - above[0]
+    shares[split:] = above[:-1] - above[1:]
+    return np.maximum(shares, 0.0, out=shares)
 
 
 def log_likelihood(family: FamilyName, parameters: Parameters, intervals: Intervals) -> float:
     """Return the log-likelihood of a family, natural logarithm."""
-    shares = interval_shares(family, parameters, intervals)
-    occupied = intervals.requests > 0
-    return float(intervals.requests[occupied] @ np.log(np.maximum(shares[occupied], LEAST_P)))
+    shares = interval_shares(family, parameters, intervals)[intervals.occupied]
+    return float(intervals.requests[intervals.occupied] @ np.log(np.maximum(shares, LEAST_P)))
