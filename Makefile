@@ -14,7 +14,11 @@ export VLLM_NO_USAGE_STATS := 1
 # uv does not read pip's setting of the same meaning.
 export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 
-.PHONY: setup demo test engines endurance check bench ui lock clean
+# Tests that neither start processes to measure nor take times: two at once, while engines are installed.
+QUICK_TESTS := tests/unit tests/property tests/contracts tests/golden tests/statistics
+REAL_TESTS := tests/integration tests/engines tests/cluster
+
+.PHONY: setup demo test quick-tests engines endurance check bench ui lock clean
 
 setup: $(STAMP)
 
@@ -32,8 +36,12 @@ demo: setup
 	$(BIN)/seatrial run demo --store $(STORE)
 	@echo "Look at it: make ui"
 
-test: setup engines
-	$(BIN)/python -m pytest
+test: setup
+	$(MAKE) --jobs=2 --output-sync=target quick-tests engines
+	$(BIN)/python -m pytest $(REAL_TESTS)
+
+quick-tests: setup
+	$(BIN)/python -m pytest --numprocesses=2 --quiet $(QUICK_TESTS)
 
 # Once into the user's cache: the real engines that run on a CPU, and what of MII needs none of its hardware.
 engines: setup
