@@ -15,7 +15,8 @@ FACTS_KEY = b"seatrial.schedule"
 def write_schedule(schedule: Schedule, path: Path) -> None:
     """Write a schedule: `intended_ns` (null in a closed loop), lengths in tokens, leading block ids if any.
 
-    `lora` is there where the workload names adapters: the one that a request asks, null for the base model.
+    `lora` is there where the workload names adapters: the one that a request asks, null for the base model. `session`
+    is there where requests belong together: equal for those of one conversation, -1 for a request by itself.
     """
     count = len(schedule)
     times = schedule.intended_ns if schedule.intended_ns is not None else pa.nulls(count, pa.int64())
@@ -29,6 +30,8 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
         columns["block_ids"] = pa.ListArray.from_arrays(offsets, pa.array(schedule.blocks.values))
     if schedule.lora is not None:
         columns["lora"] = pa.array([schedule.lora.of(index) for index in range(count)], pa.string())
+    if schedule.sessions is not None:
+        columns["session"] = pa.array(schedule.sessions)
     head = {
         "digest": schedule.digest,
         "facts": dict(schedule.facts),

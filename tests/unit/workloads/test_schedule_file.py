@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from workloads.schedule import build_closed_schedule, build_open_schedule
 from workloads.schedule_file import read_facts, write_schedule
-from workloads.workload import Workload
+from workloads.workload import PublishedSource, Workload
 
 
 def test_an_open_schedule_is_written_whole(tmp_path: Path) -> None:
@@ -36,6 +36,13 @@ def test_the_adapter_of_each_request_is_kept(tmp_path: Path) -> None:
     assert asked == [schedule.lora.of(index) for index in range(40)]
     assert set(asked) == {"a", None}
     assert read_facts(tmp_path / "schedule.parquet")["facts"]["lora"] == {"a": 0.5}
+
+
+def test_the_session_of_each_request_is_kept(tmp_path: Path) -> None:
+    schedule = build_open_schedule(Workload(source=PublishedSource(name="agentic")), rate_rps=2, duration_s=120)
+    write_schedule(schedule, tmp_path / "schedule.parquet")
+    assert schedule.sessions is not None
+    assert pq.read_table(tmp_path / "schedule.parquet")["session"].to_pylist() == schedule.sessions.tolist()
 
 
 def test_without_adapters_there_is_no_column_for_them(tmp_path: Path) -> None:
