@@ -14,17 +14,23 @@ from orchestrator.domain.errors import InputError
 from workloads.catalog import load_profile, profile_names
 from workloads.model import TrafficModel
 from workloads.readers.anonymous import MIN_SALT_BYTES, write_anonymous
+from workloads.readers.servegen import read_windows
+from workloads.readers.servegen_mix import bias_of, compose
 from workloads.synthesis.knobs import Knobs
 from workloads.synthesis.make import make_trace
 from workloads.synthesis.profile_file import read_traffic
-from workloads.workload import ProfileSource, PublishedSource, Workload
+from workloads.workload import ProfileSource, PublishedSource
 
 app = typer.Typer()
+
+WINDOWS = (".csv", ".csv.gz")  # a profile is YAML, so a table can only hold ServeGen's windows
 
 
 @app.command()
 def synth(
-    profile: Annotated[str, typer.Argument(help="A file that `seatrial profile -o` wrote, or a published workload.")],
+    profile: Annotated[
+        str, typer.Argument(help="A file of `seatrial profile -o`, a published workload, or ServeGen's windows.")
+    ],
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the workload here, as YAML.")] = None,
     knob: Annotated[
@@ -36,15 +42,14 @@ def synth(
     rate: Annotated[float | None, typer.Option(min=1e-6, help="Its rate, requests/s; the profile's own.")] = None,
     duration: Annotated[float | None, typer.Option(min=1e-3, help="Its length, seconds; the profile's own.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same traffic.")] = 0,
+    start: Annotated[float, typer.Option(min=0, help="Of ServeGen's windows: from this second on.")] = 0.0,
+    span: Annotated[float, typer.Option(min=1, help="Of ServeGen's windows: for so many seconds.")] = 3600.0,
     json: Json = False,
 ) -> None:
     """Turn a profile into a workload for a study; with --trace, make its traffic."""
     knobs = parse_knobs(knob or ())
-    source, model = _source(profile, knobs)
-    workload = Workload(source=source, seed=seed)
-    spelled = workload.model_dump(mode="json", exclude_defaults=True, exclude={"source"})
-    content = {"source": source.model_dump(mode="json", exclude_none=True, exclude_defaults=True), **spelled}
-    content["source"] = {"kind": source.kind, **content["source"]}
+    source, model = _source(profile, knobs, windows=(start, span))
+    content = spell(source, seed)
     if trace is not None:
         _write_trace(model, knobs, trace, rate=rate, duration=duration, seed=seed)
     if out is not None:
@@ -54,6 +59,13 @@ def synth(
         emit_json(content)
     elif out is None:
         emit_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def spell(source: ProfileSource | PublishedSource, seed: int) -> dict[str, Any]:
+    """Spell a workload as a study has it: its source, the knobs that were given, and a seed other than 0."""
+    spelled = source.model_dump(mode="json", exclude_none=True, exclude={"knobs"})
+    knobs = source.knobs.model_dump(mode="json", exclude_unset=True)
+    return {"source": {**spelled, **({"knobs": knobs} if knobs else {})}, **({"seed": seed} if seed else {})}
 
 
 def parse_knobs(pairs: list[str] | tuple[str, ...]) -> Knobs:
@@ -81,13 +93,26 @@ def parse_knobs(pairs: list[str] | tuple[str, ...]) -> Knobs:
         raise InputError(f"--knob {where}: {first['msg']}, seen {first['input']!r}; known: {known}") from error
 
 
-def _source(profile: str, knobs: Knobs) -> tuple[ProfileSource | PublishedSource, TrafficModel]:
+def _source(
+    profile: str, knobs: Knobs, *, windows: tuple[float, float]
+) -> tuple[ProfileSource | PublishedSource, TrafficModel]:
     if profile in profile_names():
         return PublishedSource(name=profile, knobs=knobs), load_profile(profile).traffic
     path = Path(profile)
     if not path.exists():
         raise InputError(f"{profile}: no such file, and no published workload ({', '.join(profile_names())})")
+    if path.is_dir() or path.name.endswith(WINDOWS):
+        model = _composed(path, *windows)
+        return ProfileSource(traffic=model, knobs=knobs), model
     return ProfileSource(path=path, knobs=knobs), read_traffic(path)
+
+
+def _composed(path: Path, start_s: float, span_s: float) -> TrafficModel:
+    """Compose ServeGen's clients, and say what is not known of them."""
+    found = read_windows(path)
+    for note in bias_of(found, start_s, span_s):
+        say(f"{path.name}: {note}")
+    return compose(found, start_s, span_s)
 
 
 def _write_trace(

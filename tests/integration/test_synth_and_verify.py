@@ -11,6 +11,7 @@ from orchestrator.domain.study import StudySpec
 from tests.command_line import seatrial
 from tests.integration.test_cli import STUDY
 from workloads.readers import read_trace
+from workloads.workload import ProfileSource, Workload
 
 RATE_RPS, DURATION_S = 4.0, 400.0
 
@@ -75,6 +76,22 @@ def test_a_workload_of_a_profile_with_a_knob_stands_in_a_study(profile: Path, tm
     assert study.workload.source.kind == "profile"
     assert study.workload.source.knobs.input_scale == 2
     assert study.workload.source.knobs.burst is not None
+
+
+def test_servegens_clients_are_composed_into_a_workload(tmp_path: Path) -> None:
+    header = "client_id,window_start_s,rate_rps,cv,pattern,shape,scale"
+    windows = tmp_path / "small_traces.csv"
+    windows.write_text(f"{header}\n0,0,2.0,3.0,Gamma,1,1\n1,0,1.0,1.0,Gamma,1,1\n", encoding="utf-8")
+    lengths = {"client_id": 0, "window_start_s": 0, "input_tokens": {"50": 1.0}, "output_tokens": {"7": 1.0}}
+    (tmp_path / "small_datasets.jsonl").write_text(json.dumps(lengths) + "\n", encoding="utf-8")
+    path = tmp_path / "workload.yaml"
+    done = seatrial("synth", str(windows), "--span", "600", "-o", str(path), "--seed", "3")
+    assert "without published lengths" in done.stderr
+    workload = Workload.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert isinstance(workload.source, ProfileSource)
+    assert workload.source.traffic is not None
+    assert workload.source.traffic.rate_rps == 3.0
+    assert workload.seed == 3
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,7 @@ LENGTHS = {
     "share": pl.Float64,
 }
 WINDOW_S = 600
-ADVICE = (
-    "Compose traffic of it: workloads.readers.servegen.read_windows, then workloads.readers.servegen_mix.compose; "
-    "that gives a traffic model, from which requests can be made"
-)
+ADVICE = "Make traffic of them: `seatrial synth FILE --start SECONDS --span SECONDS`"
 
 
 @dataclass(frozen=True, slots=True)
