@@ -248,7 +248,7 @@ def test_what_servegen_does_not_publish_is_said(tmp_path: Path) -> None:
 def test_servegen_is_no_trace(name: str, tmp_path: Path) -> None:
     error = refusal(put_table(tmp_path).parent / name)
     assert "windows of ten minutes, not requests" in error.reason
-    assert "compose" in error.advice
+    assert "seatrial synth" in error.advice
 
 
 def test_a_chunk_of_servegen_is_known_by_its_name(tmp_path: Path) -> None:
