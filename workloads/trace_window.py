@@ -7,6 +7,7 @@ may be three times slower, and the load would carry a rate that was never offere
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from workloads.requests import NO_SESSION, Requests
@@ -88,6 +89,22 @@ def _number_sessions(trace: Trace) -> NDArray[np.int64] | None:
     numbers = np.full(len(trace), NO_SESSION, dtype=np.int64)
     numbers[is_known] = np.argsort(np.argsort(first))[place]
     return numbers
+
+
+def cut_piece(trace: Trace, *, start_s: float, duration_s: float | None) -> Trace:
+    """Return what arrives in [start, start + duration) as a trace of its own, failed requests too; None: to the end.
+
+    Raises:
+        TraceError: nothing arrives then.
+    """
+    start_ns = round(start_s * NS_PER_S)
+    end_ns = trace.span_ns + 1 if duration_s is None else start_ns + round(duration_s * NS_PER_S)
+    rows = trace.rows.filter(pl.col("arrival_ns").is_between(start_ns, end_ns, closed="left"))
+    if rows.is_empty():
+        raise TraceError(
+            f"no request between {start_ns / NS_PER_S:g} and {end_ns / NS_PER_S:g} s", advice="Choose another piece"
+        )
+    return Trace(rows.with_columns(pl.col("arrival_ns") - pl.col("arrival_ns").first()), trace.facts)
 
 
 def is_spread(trace: Trace) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import yaml
 from pydantic import ValidationError
 
@@ -14,7 +13,8 @@ from workloads.errors import WorkloadError
 from workloads.profile.model import TraceProfile
 from workloads.profile.whole import profile_trace
 from workloads.readers import read_trace
-from workloads.trace import NS_PER_S, Trace
+from workloads.trace import Trace
+from workloads.trace_window import cut_piece
 from workloads.workload import ProfileSource, TraceSource, Workload
 
 NOT_DRAWN = "not_drawn.txt"
@@ -46,21 +46,16 @@ def read_profile(path: Path) -> TraceProfile:
 
 
 def window_of(trace: Trace, source: TraceSource) -> Trace:
-    """Return the part of a trace that a source replays, its times counted from its first request.
+    """Return the part of a trace that a source replays, and note how much of it that is.
 
     Raises:
-        InputError: no request lies in the window.
+        TraceError: no request lies in the window.
     """
-    start_ns = round(source.start_s * NS_PER_S)
-    end_ns = trace.span_ns + 1 if source.duration_s is None else start_ns + round(source.duration_s * NS_PER_S)
-    rows = trace.rows.filter((pl.col("arrival_ns") >= start_ns) & (pl.col("arrival_ns") < end_ns))
-    if rows.is_empty():
-        raise InputError(f"{source.path}: no request between {start_ns / NS_PER_S:g} and {end_ns / NS_PER_S:g} s")
-    if rows.height == trace.rows.height:
+    piece = cut_piece(trace, start_s=source.start_s, duration_s=source.duration_s)
+    if len(piece) == len(trace):
         return trace
-    note = f"only {rows.height:,} of {trace.rows.height:,} requests: the window that was replayed"
-    shifted = rows.with_columns(pl.col("arrival_ns") - pl.col("arrival_ns").first())
-    return Trace(shifted, replace(trace.facts, notes=(*trace.facts.notes, note)))
+    note = f"only {len(piece):,} of {len(trace):,} requests: the window that was replayed"
+    return Trace(piece.rows, replace(piece.facts, notes=(*piece.facts.notes, note)))
 
 
 def _draw(workload: Workload) -> Mapping[str, bytes]:

@@ -12,12 +12,13 @@ from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.trials.remote import find_target
 from orchestrator.trials.twin import Bench, TwinReplay, replay_twin
 from workloads.likeness.table import Likeness, Row
-from workloads.likeness.twins import cut_piece, verify_twin
+from workloads.likeness.twins import verify_twin
 from workloads.model import TrafficModel
 from workloads.profile.whole import profile_trace
 from workloads.readers import read_trace
 from workloads.synthesis.profile_file import read_traffic
 from workloads.trace import Trace, TraceError
+from workloads.trace_window import cut_piece
 from workloads.workload import LengthScale
 
 app = typer.Typer()
@@ -53,7 +54,9 @@ def verify(
         target, server = find_target(url, model=model, key=os.environ.get(api_key_env), tokenizer=tokenizer)
         lengths = LengthScale(input_factor=length_factor, output_factor=length_factor)
         bench = Bench(url, target, server, lengths, time_factor)
-        replayed = replay_twin(cut_piece(read, start, duration), bench, repeats=repeats, seed=seed, say=say)
+        replayed = replay_twin(
+            cut_piece(read, start_s=start, duration_s=duration), bench, repeats=repeats, seed=seed, say=say
+        )
     if json:
         emit_json({"traits": likeness.model_dump(mode="json"), "replay": replayed and replayed.to_json()})
     else:

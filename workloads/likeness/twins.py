@@ -1,14 +1,12 @@
 """Twins of a trace, made from the model of its profile over the same length of time, and their likeness to it."""
 
-import polars as pl
-
 from workloads.errors import WorkloadError
 from workloads.likeness.figures import measure
 from workloads.likeness.table import Likeness, compare
 from workloads.model import TrafficModel
 from workloads.synthesis.knobs import Knobs
 from workloads.synthesis.make import make_trace
-from workloads.trace import NS_PER_S, Trace, TraceError
+from workloads.trace import Trace
 
 
 def make_twin(model: TrafficModel, *, seed: int) -> Trace:
@@ -20,21 +18,6 @@ def make_twin(model: TrafficModel, *, seed: int) -> Trace:
     if model.rate_rps is None or model.span_s is None:
         raise WorkloadError("expected a profile of a trace, seen a model without rate or span; profile a trace first")
     return make_trace(model, Knobs(), rate_rps=model.rate_rps, duration_s=model.span_s, seed=seed)
-
-
-def cut_piece(trace: Trace, start_s: float, duration_s: float) -> Trace:
-    """Return the requests that arrive in [start, start + duration), as a trace of its own.
-
-    Raises:
-        TraceError: none does.
-    """
-    start_ns, end_ns = round(start_s * NS_PER_S), round((start_s + duration_s) * NS_PER_S)
-    rows = trace.rows.filter(pl.col("arrival_ns").is_between(start_ns, end_ns, closed="left"))
-    if rows.height == 0:
-        raise TraceError(
-            f"no request arrives within {duration_s:g} s from {start_s:g} s on", advice="Choose another piece"
-        )
-    return Trace(rows.with_columns(pl.col("arrival_ns") - pl.col("arrival_ns").first()), trace.facts)
 
 
 def verify_twin(trace: Trace, model: TrafficModel, *, seed: int, num_twins: int) -> Likeness:

@@ -6,16 +6,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workloads.blocks import BlockIds, make_blocks, offsets_of
-
-MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-SHIFTS = tuple(np.uint64(bits) for bits in (30, 27, 31))
+from workloads.mixing import mix_words
 
 
 def chain_ids(lists: pl.Series) -> pl.Series:
     """Chain a column of id lists: two requests then share an id where they share every block up to it.
 
     Ids that are chained already stay equal and different as they were. Two prefixes get one id by chance only, about
-    once in 2^64 pairs (the finaliser of SplitMix64; Steele et al., OOPSLA 2014).
+    once in 2^64 pairs.
     """
     lengths = lists.list.len().to_numpy().astype(np.int64)
     values = lists.filter(lists.list.len() > 0).explode().to_numpy()
@@ -35,12 +33,6 @@ def _chained(blocks: BlockIds) -> NDArray[np.uint64]:
     for place in range(int(counts[0]) if counts.size else 0):
         num_left = int(np.searchsorted(-counts, -place))
         at = starts[:num_left] + place
-        before = _mix(before[:num_left] + _mix(ids[at] + np.uint64(1)))
+        before = mix_words(before[:num_left] + mix_words(ids[at] + np.uint64(1)))
         chained[at] = before
     return chained
-
-
-def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    words = (words ^ (words >> SHIFTS[0])) * MIX_1
-    words = (words ^ (words >> SHIFTS[1])) * MIX_2
-    return words ^ (words >> SHIFTS[2])

@@ -14,7 +14,6 @@ Flags = NDArray[np.bool_]
 
 WIDTH = 40
 WORD = 8
-HEAD_PAD = WORD
 ZEROS, SIXES, HIGH, LOW = (np.uint64(byte * 0x0101010101010101) for byte in (0x30, 0x06, 0xF0, 0x0F))
 STEPS = (
     (0xFFFFFFFFFFFFFFFF, 10 * (1 << 8) + 1, 8),
@@ -53,12 +52,6 @@ def digits_of(words: Words, count: int) -> tuple[Longs, Flags]:
     """Return the number that the first `count` (1 to 8) characters of words spell, and whether all are digits."""
     unused = np.uint64(8 * (WORD - count))
     return _number((words << unused) | (ZEROS & np.uint64((1 << int(unused)) - 1)))
-
-
-def right_aligned_digits(words: Words, counts: Longs) -> tuple[Longs, Flags]:
-    """Return the number that the last `counts` (1 to 8) characters of each word spell, and whether all are digits."""
-    unused = (np.uint64(1) << (8 * (WORD - counts)).astype(np.uint64)) - np.uint64(1)
-    return _number((words & ~unused) | (ZEROS & unused))
 
 
 def _number(digits: Words) -> tuple[Longs, Flags]:

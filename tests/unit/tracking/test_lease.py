@@ -38,10 +38,11 @@ def test_a_living_driver_is_named_and_keeps_its_study(store: Store, clock: Fixed
 
 
 def test_a_study_that_was_given_back_is_free(store: Store, clock: FixedClock) -> None:
-    with _lease(store, clock):
-        pass
-    with _lease(store, clock):
-        pass
+    with _lease(store, clock), pytest.raises(TrackingError, match="held by"):
+        _lease(store, clock).take()
+    _lease(store, clock, _elsewhere()).take()
+    with pytest.raises(TrackingError, match="node7"):
+        _lease(store, clock).take()
 
 
 def test_a_dead_process_of_this_machine_is_followed_at_once(store: Store, clock: FixedClock) -> None:

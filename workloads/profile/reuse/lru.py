@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.blocks import BlockIds, make_blocks, offsets_of
+from workloads.mixing import mix_words
 from workloads.profile.reuse.distances import stack_distances
 from workloads.profile.reuse.hits import previous_positions
 from workloads.profile.reuse.model import LruPoint
@@ -13,6 +14,7 @@ from workloads.profile.reuse.model import LruPoint
 NAMED_CAPACITIES_TOKENS = (500_000, 5_000_000, 15_000_000, 51_000_000)
 FIRST_DECADE, LAST_DECADE = 4, 10  # 10 thousand tokens to 50 billion, in steps of 1, 2, 5
 MAX_EXACT_BLOCKS = 8_000_000
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # so that id 0 is mixed as well
 
 
 class LruCurve(NamedTuple):
@@ -58,14 +60,6 @@ def _capacities(distinct_tokens: int) -> tuple[int, ...]:
 
 
 def _sample(blocks: BlockIds, ratio: float) -> BlockIds:
-    is_followed = _mix(blocks.values) < np.uint64(int(ratio * (2**64 - 1)))
+    is_followed = mix_words(blocks.values.astype(np.uint64) + GOLDEN) < np.uint64(int(ratio * (2**64 - 1)))
     counts = np.diff(np.concatenate([[0], np.cumsum(is_followed)])[blocks.offsets])
     return make_blocks(offsets_of(counts), blocks.values[is_followed])
-
-
-def _mix(ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Hash ids to 64 even bits (the finaliser of SplitMix64, Steele et al., OOPSLA 2014)."""
-    mixed = ids.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
