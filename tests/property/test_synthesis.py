@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from workloads.model import (
@@ -23,6 +23,7 @@ from workloads.model import (
     SharedPrompts,
     TrafficModel,
 )
+from workloads.synthesis.curves import SynthesisError
 from workloads.synthesis.knobs import Burst, Knobs, Mix, RateMethod
 from workloads.synthesis.make import make_part
 from workloads.synthesis.parts import Part
@@ -131,7 +132,13 @@ def test_a_rate_changes_times_alone(model: TrafficModel, seed: int, rates: list[
 )
 @settings(max_examples=60, deadline=None)
 def test_knobs_on_times_leave_requests_as_they_were(model: TrafficModel, seed: int, knob: dict[str, float]) -> None:
-    assert_same_requests(make(model, seed), make(model, seed, **knob))
+    try:
+        changed = make(model, seed, **knob)
+    except SynthesisError as refusal:  # a curve whose swing is widened may be 0 all through a short load
+        if "rate is 0" not in str(refusal):
+            raise
+        reject()
+    assert_same_requests(make(model, seed), changed)
 
 
 @given(model=MODELS, seed=SEEDS, scale=st.floats(0.2, 4), shift=st.integers(-100, 3000))
