@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from workloads.digest import canonical_json, digest_bytes
 from workloads.errors import WorkloadError
 from workloads.lora import LoraMix, draw_mix
 from workloads.requests import scale_requests
-from workloads.trace import Trace
 from workloads.traffic import Traffic, closed_traffic, open_traffic
 from workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from workloads.trace import Trace
 
 
 class ScheduleError(WorkloadError):
@@ -72,7 +75,7 @@ class Schedule:
 
 
 def build_open_schedule(
-    workload: Workload, *, rate_rps: float, duration_s: float, trace: Trace | None = None
+    workload: Workload, *, rate_rps: float, duration_s: float, trace: "Trace | None" = None
 ) -> Schedule:
     """Build an open-loop schedule: arrivals in [0, duration) at a mean of `rate_rps` requests/s.
 
@@ -94,7 +97,7 @@ def build_open_schedule(
     return _finish(workload, traffic, rate_rps=rate_rps, duration_s=duration_s)
 
 
-def build_closed_schedule(workload: Workload, *, num_requests: int, trace: Trace | None = None) -> Schedule:
+def build_closed_schedule(workload: Workload, *, num_requests: int, trace: "Trace | None" = None) -> Schedule:
     """Build a closed-loop schedule: the first `num_requests` requests in order, without times.
 
     Raises:

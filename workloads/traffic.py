@@ -1,10 +1,10 @@
 """From a workload's source to requests and their times, before lengths are scaled.
 
-The one place that reads a trace file for a schedule, where the caller gives no trace.
+Made traffic needs no table of a trace: what reads and cuts one is imported where a workload names a trace.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from workloads.arrivals import constant_arrivals
 from workloads.catalog import load_profile
 from workloads.model import PoissonArrivals, TrafficModel
-from workloads.readers import read_trace
 from workloads.requests import Requests
 from workloads.synthesis.arrivals import draw_arrivals
 from workloads.synthesis.curves import Clock
 from workloads.synthesis.make import make_part, make_requests
 from workloads.synthesis.profile_file import read_traffic
-from workloads.trace import Trace, TraceError
-from workloads.trace_window import TraceWindow, compress, cut_window, thin
 from workloads.workload import FixedSource, ProfileSource, PublishedSource, TraceSource, Workload
+
+if TYPE_CHECKING:
+    from workloads.trace import Trace
 
 Facts = dict[str, object]
 
@@ -33,13 +33,13 @@ class Traffic(NamedTuple):
     facts: Facts
 
 
-def open_traffic(workload: Workload, *, rate_rps: float, duration_s: float, trace: Trace | None) -> Traffic:
+def open_traffic(workload: Workload, *, rate_rps: float, duration_s: float, trace: "Trace | None") -> Traffic:
     """Make the traffic of an open loop."""
     match workload.source:
         case TraceSource() as source:
-            window, facts = _window(source, trace, workload.seed)
-            traffic = _bring_to_rate(window, workload, rate_rps=rate_rps, duration_s=duration_s)
-            return traffic._replace(facts=facts | traffic.facts)
+            from workloads.trace_traffic import open_piece  # noqa: PLC0415 - tables take half a second to import
+
+            return open_piece(workload, source, trace, rate_rps=rate_rps, duration_s=duration_s)
         case PublishedSource() | ProfileSource() as source:
             model, facts = _model(source)
             part, how = make_part(
@@ -57,42 +57,19 @@ def open_traffic(workload: Workload, *, rate_rps: float, duration_s: float, trac
             return Traffic(_fixed_requests(source, len(arrival_ns)), arrival_ns, facts)
 
 
-def closed_traffic(workload: Workload, *, num_requests: int, trace: Trace | None) -> Traffic:
+def closed_traffic(workload: Workload, *, num_requests: int, trace: "Trace | None") -> Traffic:
     """Make the traffic of a closed loop: requests without times."""
     match workload.source:
         case TraceSource() as source:
-            window, facts = _window(source, trace, workload.seed)
-            if len(window.requests) < num_requests:
-                raise TraceError(
-                    f"the trace's window carries {len(window.requests)} requests, asked {num_requests}",
-                    path=source.path,
-                    advice="Ask for fewer requests or widen the window",
-                )
-            return Traffic(window.requests.select(np.arange(num_requests)), None, facts)
+            from workloads.trace_traffic import closed_piece  # noqa: PLC0415 - as above
+
+            return closed_piece(source, trace, num_requests=num_requests, seed=workload.seed)
         case PublishedSource() | ProfileSource() as source:
             model, facts = _model(source)
             requests, how = make_requests(model, source.knobs, count=num_requests, seed=workload.seed)
             return Traffic(requests, None, facts | how)
         case FixedSource() as source:
             return Traffic(_fixed_requests(source, num_requests), None, {"source": {"kind": source.kind}})
-
-
-def _window(source: TraceSource, trace: Trace | None, seed: int) -> tuple[TraceWindow, Facts]:
-    opened = trace if trace is not None else read_trace(source.path, format=source.format, unit=source.unit)
-    window = cut_window(opened, source, seed)
-    named = {"kind": "trace", "name": opened.facts.source, "format": opened.facts.format, "digest": opened.digest}
-    return window, {"source": named, "window": window.facts}
-
-
-def _bring_to_rate(window: TraceWindow, workload: Workload, *, rate_rps: float, duration_s: float) -> Traffic:
-    match workload.rate_method:
-        case "compress":
-            arrival_ns, how = compress(window, rate_rps=rate_rps, duration_s=duration_s)
-            kept = np.arange(len(arrival_ns))
-        case "thin":
-            kept, how = thin(window, rate_rps=rate_rps, duration_s=duration_s, seed=workload.seed)
-            arrival_ns = window.arrival_ns[kept]
-    return Traffic(window.requests.select(kept), arrival_ns, {"arrivals": how})
 
 
 def _model(source: PublishedSource | ProfileSource) -> tuple[TrafficModel, Facts]:

@@ -5,7 +5,7 @@ from workloads.likeness.figures import measure
 from workloads.likeness.table import Likeness, compare
 from workloads.model import TrafficModel
 from workloads.synthesis.knobs import Knobs
-from workloads.synthesis.make import make_trace
+from workloads.synthesis.made_trace import make_trace
 from workloads.trace import Trace
 
 

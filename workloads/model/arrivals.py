@@ -19,11 +19,11 @@ class PoissonArrivals(Frozen):
 
 
 class RenewalArrivals(Frozen):
-    """Independent gaps of one family; `cv` is their coefficient of variation."""
+    """Independent gaps of one family; `cv` is their coefficient of variation, 0 for even gaps."""
 
     kind: Literal["renewal"] = "renewal"
     family: Literal["gamma", "weibull"] = "gamma"
-    cv: float = Field(gt=0)
+    cv: float = Field(ge=0)
 
 
 class PiecewiseArrivals(Frozen):
@@ -35,7 +35,7 @@ class PiecewiseArrivals(Frozen):
     kind: Literal["piecewise"] = "piecewise"
     bin_s: float = Field(gt=0)
     weights: Weights
-    cv: float = Field(default=1.0, gt=0)
+    cv: float = Field(default=1.0, ge=0)
 
     @model_validator(mode="after")
     def _has_rate(self) -> "PiecewiseArrivals":

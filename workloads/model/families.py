@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from workloads.model.lengths import FamilyName
 
@@ -93,21 +93,21 @@ def _lognormal_z(parameters: Parameters, tokens: Values) -> Values:
 
 
 def _lognormal_quantile(parameters: Parameters, probabilities: Values) -> Values:
-    return np.exp(parameters["mu"] + parameters["sigma"] * special.ndtri(probabilities))
+    return np.exp(parameters["mu"] + parameters["sigma"] * scipy.special.ndtri(probabilities))
 
 
 LOGNORMAL = Family(
     ("mu", "sigma"),
-    cdf=lambda parameters, tokens: special.ndtr(_lognormal_z(parameters, tokens)),
-    sf=lambda parameters, tokens: special.ndtr(-_lognormal_z(parameters, tokens)),
+    cdf=lambda parameters, tokens: scipy.special.ndtr(_lognormal_z(parameters, tokens)),
+    sf=lambda parameters, tokens: scipy.special.ndtr(-_lognormal_z(parameters, tokens)),
     quantile=_lognormal_quantile,
 )
 
 GAMMA = Family(
     ("shape", "scale"),
-    cdf=lambda parameters, tokens: special.gammainc(parameters["shape"], tokens / parameters["scale"]),
-    sf=lambda parameters, tokens: special.gammaincc(parameters["shape"], tokens / parameters["scale"]),
-    quantile=lambda parameters, shares: parameters["scale"] * special.gammaincinv(parameters["shape"], shares),
+    cdf=lambda parameters, tokens: scipy.special.gammainc(parameters["shape"], tokens / parameters["scale"]),
+    sf=lambda parameters, tokens: scipy.special.gammaincc(parameters["shape"], tokens / parameters["scale"]),
+    quantile=lambda parameters, shares: parameters["scale"] * scipy.special.gammaincinv(parameters["shape"], shares),
 )
 
 WEIBULL = Family(
@@ -141,8 +141,8 @@ def _zipf_sf(parameters: Parameters, tokens: Values) -> Reals:
     first = np.ceil(parameters["x_min"])
     beyond = np.maximum(np.floor(tokens) + 1, first)
     is_finite = np.isfinite(beyond)
-    tail = special.zeta(parameters["exponent"], np.where(is_finite, beyond, first))
-    return np.asarray(np.where(is_finite, tail / special.zeta(parameters["exponent"], first), 0.0), np.float64)
+    tail = scipy.special.zeta(parameters["exponent"], np.where(is_finite, beyond, first))
+    return np.asarray(np.where(is_finite, tail / scipy.special.zeta(parameters["exponent"], first), 0.0), np.float64)
 
 
 def _zipf_quantile(parameters: Parameters, probabilities: Values) -> Values:
@@ -151,7 +151,7 @@ def _zipf_quantile(parameters: Parameters, probabilities: Values) -> Values:
     lengths = first + np.arange(ZIPF_TABLE, dtype=np.float64)
     table = 1 - _zipf_sf(parameters, lengths)
     places = np.searchsorted(table, probabilities)
-    tail = (exponent - 1) * special.zeta(exponent, first) * (1 - probabilities)
+    tail = (exponent - 1) * scipy.special.zeta(exponent, first) * (1 - probabilities)
     far = np.ceil(tail ** (1 / (1 - exponent)) - 0.5)
     near = lengths[np.minimum(places, ZIPF_TABLE - 1)]
     return np.asarray(np.where(places < ZIPF_TABLE, near, np.maximum(far, lengths[-1])), np.float64)

@@ -16,13 +16,12 @@ USUAL: dict[str, tuple[str, ...]] = {
     "input_tokens": (
         "inputtokens", "prompttokens", "numprompttokens", "numinputtokens", "inputlength", "inputlen", "promptlen",
         "promptlength", "contexttokens", "requesttokens", "tokensin", "prompttokencount", "isl", "inputtokencount",
-        "tokensprompt", "nprompt",
+        "tokensprompt", "nprompt", "intok", "inputtok", "prompttok", "tokin",
     ),
     "output_tokens": (
         "outputtokens", "completiontokens", "generatedtokens", "numcompletiontokens", "numoutputtokens", "outputlength",
         "outputlen", "responsetokens", "tokensout", "candidatestokencount", "osl", "generationlength",
-        "tokenscompletion", "ngen",
-        "outputtokencount",
+        "tokenscompletion", "ngen", "outputtokencount", "outtok", "outputtok", "completiontok", "tokout",
     ),
     "session_id": ("sessionid", "session", "conversationid", "chatid", "threadid", "dialogid"),
     "client_id": ("clientid", "client", "user", "userid", "tenant", "tenantid", "customer", "apikey", "apikeyhash"),

@@ -37,7 +37,7 @@ def refuse_unmapped(sample: Sample, known: str, given: Mapping[str, str]) -> Tra
         path=sample.path,
         row=1,
         advice=f"Say which columns are which; the closest mapping of {', '.join(columns)[:SHOWN_CHARS]}: {offer}. "
-        f"Formats known: {known}",
+        f"Formats known:{known}",
     )
 
 

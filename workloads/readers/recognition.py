@@ -11,6 +11,7 @@ from workloads.readers.sample import take_sample
 from workloads.trace import TraceError
 
 SHOWN_CHARS = 100
+YAML = (".yaml", ".yml")
 TAKEN: dict[str, frozenset[str]] = {"access_log": frozenset(USUAL), "openai_log": frozenset({"arrival_ns"})}
 
 
@@ -29,8 +30,14 @@ def recognise(path: Path, mapping: Mapping[str, str] | None = None) -> tuple[For
         return found, sample
     if given and sample.kind != "document":
         return mapped.FORMAT, sample
-    known = "; ".join(f"{one.name} ({one.looks_like})" for one in FORMATS)
+    if path.suffix in YAML:
+        raise TraceError(
+            "a YAML file is a profile or a workload, not a trace", path=path, advice="Give the trace it was made from"
+        )
+    known = "".join(f"\n  {one.name}: {one.looks_like}" for one in FORMATS)
     if sample.kind == "document":
         first = sample.head.split("\n", 1)[0][:SHOWN_CHARS]
-        raise TraceError(f"format not recognised, first line {first!r}", path=path, row=1, advice=f"Known: {known}")
+        raise TraceError(
+            f"format not recognised, first line {first!r}", path=path, row=1, advice=f"Formats known:{known}"
+        )
     raise mapped.refuse_unmapped(sample, known, given)

@@ -119,9 +119,7 @@ def _on_curve(
     expected = rate_rps * float(np.sum(curve.weights * np.diff(curve.edges_s)))
     count = math.ceil(expected + SIGMAS * min(max(cv, 1.0), MOST_SPARE_CV) * math.sqrt(expected)) + SPARE
     while True:
-        gaps = unit_gaps(family, cv, uniforms(seed, "arrivals", count, scope=scope))
-        gaps *= PARTS_PER_GAP
-        requests = np.cumsum(np.rint(gaps, out=gaps).astype(np.int64)) / PARTS_PER_GAP
+        requests = _numbers(family, cv, count, seed=seed, scope=scope)
         if requests[-1] >= expected:
             break
         count *= 2
@@ -130,3 +128,12 @@ def _on_curve(
     times *= NS_PER_S
     last_ns = round(clock.duration_s * NS_PER_S) - 1
     return np.minimum(np.floor(times, out=times).astype(np.int64), last_ns)
+
+
+def _numbers(family: GapFamily, cv: float, count: int, *, seed: int, scope: str) -> NDArray[np.float64]:
+    """Return how many requests are expected by the time of each arrival; even gaps begin with the load itself."""
+    if cv == 0:
+        return np.arange(count, dtype=np.float64)
+    gaps = unit_gaps(family, cv, uniforms(seed, "arrivals", count, scope=scope))
+    gaps *= PARTS_PER_GAP
+    return np.asarray(np.cumsum(np.rint(gaps, out=gaps).astype(np.int64)) / PARTS_PER_GAP)

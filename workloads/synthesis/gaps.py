@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from workloads.synthesis.curves import SynthesisError
 
@@ -42,7 +42,7 @@ def _gamma_gaps(shape: float, draws: NDArray[np.float64]) -> NDArray[np.float64]
 
     def invert(start: int) -> None:
         piece = slice(start, start + PIECE)
-        special.gammaincinv(shape, draws[piece], out=gaps[piece])
+        scipy.special.gammaincinv(shape, draws[piece], out=gaps[piece])
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(invert, range(0, len(draws), PIECE)))
@@ -60,7 +60,7 @@ def weibull_shape(cv: float) -> float:
     low, high = SHAPES
     if not _weibull_log_excess(high, cv) < 0 < _weibull_log_excess(low, cv):
         raise SynthesisError(f"expected the CV of a Weibull with shape {low:g} to {high:g}, seen {cv:g}")
-    return round(float(optimize.brentq(_weibull_log_excess, low, high, args=(cv,), xtol=1e-13)), 10)
+    return round(float(scipy.optimize.brentq(_weibull_log_excess, low, high, args=(cv,), xtol=1e-13)), 10)
 
 
 def _weibull_log_excess(shape: float, cv: float) -> float:

@@ -7,8 +7,8 @@ order by chance, so that even short traffic has the model's quantiles. A longer 
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from workloads.model import FamilyLengths, LengthModel, QuantileLengths, TrafficModel
 from workloads.model.families import quantile
@@ -83,6 +83,6 @@ def stratify(scores: NDArray[np.float64], jitter: NDArray[np.float64]) -> NDArra
 def _join(draws: NDArray[np.float64], others: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
     if rho == 0.0:
         return others
-    normals = special.ndtri(np.maximum(draws, SMALLEST_DRAW))
-    rest = special.ndtri(np.maximum(others, SMALLEST_DRAW))
+    normals = scipy.special.ndtri(np.maximum(draws, SMALLEST_DRAW))
+    rest = scipy.special.ndtri(np.maximum(others, SMALLEST_DRAW))
     return np.asarray(rho * normals + math.sqrt(max(0.0, 1 - rho**2)) * rest)

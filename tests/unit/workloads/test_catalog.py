@@ -5,7 +5,7 @@ from workloads.catalog import load_profile, profile_names
 from workloads.profile.reuse.lru import measure_lru
 from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
 from workloads.synthesis.knobs import Knobs
-from workloads.synthesis.make import make_trace
+from workloads.synthesis.made_trace import make_trace
 from workloads.workload import PublishedSource, Workload
 
 

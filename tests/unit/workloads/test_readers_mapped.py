@@ -171,3 +171,10 @@ def test_a_number_that_is_no_time_is_refused_by_its_line(write: Write, bad: str)
     with pytest.raises(TraceError, match="created_at must be a number") as caught:
         mapped(write(f"created_at,tokens in,tokens out\n1715299200,1,1\n{bad},2,2\n"))
     assert caught.value.row == 3
+
+
+def test_a_profile_given_as_a_trace_is_told_from_one(tmp_path: Path) -> None:
+    path = tmp_path / "profile.yaml"
+    path.write_text("arrivals: {}\n", encoding="utf-8")
+    with pytest.raises(TraceError, match="a profile or a workload, not a trace"):
+        read_trace(path)

@@ -15,7 +15,8 @@ from workloads.model import (
 from workloads.schedule import build_closed_schedule, build_open_schedule
 from workloads.synthesis.curves import SynthesisError
 from workloads.synthesis.knobs import Burst, Knobs, Mix
-from workloads.synthesis.make import make_part, make_requests, make_trace
+from workloads.synthesis.made_trace import make_trace
+from workloads.synthesis.make import make_part, make_requests
 from workloads.synthesis.parts import Part
 from workloads.workload import ProfileSource, PublishedSource, Workload
 
