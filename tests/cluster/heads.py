@@ -1,14 +1,20 @@
-"""A Ray head of its own for tests: `ray start --head --block` with its own home, token, folder and ports."""
+"""A Ray head of its own for tests: `ray start --head --block` with its own home, token, folder and ports.
 
+What is asked over and over is asked over HTTP: Ray's own command takes seconds of CPU to start.
+"""
+
+import http.client
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from orchestrator.cluster.guard import end
 from orchestrator.deploy.ports import free_ports
@@ -17,6 +23,7 @@ from orchestrator.deploy.supervisor import descendants
 ROOT = Path(__file__).parents[2]
 RAY = Path(sys.executable).with_name("ray")
 READY_TIMEOUT_S = 90.0
+ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,18 @@ class Head:
             [str(RAY), *arguments], env=environ, capture_output=True, text=True, timeout=timeout_s, check=False
         )
 
+    def status(self, job: str) -> str:
+        """Return what the head says of a submitted job, in Ray's own word."""
+        return str(_ask(self.dashboard, f"/api/jobs/{job}", self.folder)["status"])
+
+    def await_end(self, job: str, timeout_s: float = 180.0) -> str:
+        """Return how a job ended."""
+        give_up_at = time.monotonic() + timeout_s
+        while (said := self.status(job)) not in ENDED:
+            assert time.monotonic() < give_up_at, self.ray("job", "logs", job).stdout
+            time.sleep(0.5)
+        return said
+
 
 @contextmanager
 def ray_head(*, cpus: int = 4) -> Iterator[Head]:
@@ -47,7 +66,7 @@ def ray_head(*, cpus: int = 4) -> Iterator[Head]:
         subprocess.run([str(RAY), "get-auth-token", "--generate"], env=environ, check=True, capture_output=True)
         process, ports = _start(folder, environ, cpus)
         try:
-            _await_ready(process, folder, environ, ports["dashboard"])
+            _await_ready(process, folder, f"http://127.0.0.1:{ports['dashboard']}")
             address = (folder / "ray" / "ray_current_cluster").read_text(encoding="utf-8").strip()
             yield Head(environ, address, f"http://127.0.0.1:{ports['dashboard']}", folder)
         finally:
@@ -77,15 +96,26 @@ def _start(folder: Path, environ: dict[str, str], cpus: int) -> tuple[subprocess
         return subprocess.Popen(command, env=environ, cwd=folder, stdout=log, stderr=log), ports
 
 
-def _await_ready(process: subprocess.Popen[bytes], folder: Path, environ: dict[str, str], port: int) -> None:
+def _await_ready(process: subprocess.Popen[bytes], folder: Path, dashboard: str) -> None:
     give_up_at = time.monotonic() + READY_TIMEOUT_S
-    probe = {**environ, "RAY_ADDRESS": f"http://127.0.0.1:{port}"}
-    address = folder / "ray" / "ray_current_cluster"
-    while (
-        subprocess.run([str(RAY), "job", "list"], env=probe, capture_output=True, check=False).returncode
-        or not address.exists()
-    ):
+    while not (_lists_jobs(dashboard, folder) and (folder / "ray" / "ray_current_cluster").exists()):
         said = (folder / "head.log").read_text(encoding="utf-8", errors="replace")
         assert process.poll() is None, said
         assert time.monotonic() < give_up_at, said
         time.sleep(0.5)
+
+
+def _lists_jobs(dashboard: str, folder: Path) -> bool:
+    try:
+        return isinstance(_ask(dashboard, "/api/jobs/", folder), list)
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+
+
+def _ask(dashboard: str, path: str, home: Path) -> Any:
+    token = (home / ".ray" / "auth_token").read_text(encoding="utf-8").strip()
+    connection = http.client.HTTPConnection(dashboard.removeprefix("http://"), timeout=10)
+    with closing(connection):
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        return json.load(answer) if answer.status == http.HTTPStatus.OK else {}

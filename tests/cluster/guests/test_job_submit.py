@@ -1,11 +1,9 @@
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.heads import ROOT, Head, ray_head
+from tests.cluster.heads import ROOT, Head
 
 pytestmark = pytest.mark.cluster
 
@@ -17,22 +15,6 @@ print("study", Path("study.yaml").read_text())
 """
 
 
-@pytest.fixture(scope="module")
-def head() -> Iterator[Head]:
-    with ray_head(cpus=2) as running:
-        yield running
-
-
-def await_end(head: Head, job: str, timeout_s: float = 120.0) -> str:
-    give_up_at = time.monotonic() + timeout_s
-    while True:
-        said = head.ray("job", "status", job).stdout
-        if any(word in said for word in ("succeeded", "failed", "stopped")):
-            return said
-        assert time.monotonic() < give_up_at, said
-        time.sleep(0.5)
-
-
 def test_a_submitted_job_knows_that_it_is_one_and_which_folder_goes_away(head: Head, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text("name: mine", encoding="utf-8")
     (tmp_path / "job.py").write_text(CODE, encoding="utf-8")
@@ -42,7 +24,7 @@ def test_a_submitted_job_knows_that_it_is_one_and_which_folder_goes_away(head: H
         "--runtime-env-json", runtime_env, "--", "python", "job.py",
     )  # fmt: skip
     assert submitted.returncode == 0, submitted.stderr
-    assert "succeeded" in await_end(head, "seatrial-1"), head.ray("job", "logs", "seatrial-1").stdout
+    assert head.await_end("seatrial-1") == "SUCCEEDED", head.ray("job", "logs", "seatrial-1").stdout
     said = head.ray("job", "logs", "seatrial-1").stdout
     assert "inside True id seatrial-1 same True" in said
     assert "study name: mine" in said

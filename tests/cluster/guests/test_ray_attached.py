@@ -2,14 +2,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from orchestrator.deploy.lease import STATE_NAME
 from orchestrator.deploy.leftovers import await_end, read_processes
-from tests.cluster.heads import ROOT, Head, ray_head
+from tests.cluster.heads import ROOT, Head
 
 pytestmark = pytest.mark.cluster
 
@@ -24,12 +23,6 @@ ray.init("auto", log_to_driver=False)
 serve.run(Theirs.bind(), name="theirs", route_prefix="/theirs")
 """
 SESSION = "from orchestrator.cluster.session import ray_session\nwith ray_session(): pass"
-
-
-@pytest.fixture(scope="module")
-def head() -> Iterator[Head]:
-    with ray_head() as running:
-        yield running
 
 
 def python(head: Head, code: str) -> str:

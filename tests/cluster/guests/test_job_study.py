@@ -6,14 +6,13 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.heads import ROOT, Head, ray_head
+from tests.cluster.heads import ROOT, Head
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -29,12 +28,6 @@ STUDY: dict[str, Any] = {
     "search": {"prune": False},
 }
 LIMIT_S = 180.0
-
-
-@pytest.fixture(scope="module")
-def head() -> Iterator[Head]:
-    with ray_head(cpus=4) as running:
-        yield running
 
 
 @pytest.fixture
@@ -55,16 +48,6 @@ def submit(head: Head, upload: Path, job: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def await_status(head: Head, job: str) -> str:
-    give_up_at = time.monotonic() + LIMIT_S
-    while time.monotonic() < give_up_at:
-        said = head.ray("job", "status", job).stdout
-        if any(word in said for word in ("succeeded", "failed", "stopped")):
-            return said
-        time.sleep(1)
-    pytest.fail(head.ray("job", "logs", job).stdout)
-
-
 def measured(store: Path) -> list[str]:
     lines = [line for path in store.glob("studies/*/journal*") if path.is_file() for line in path.open("rb")]
     events = [json.loads(line) for line in lines if line.endswith(b"\n")]
@@ -74,9 +57,9 @@ def measured(store: Path) -> list[str]:
 def await_measured(head: Head, store: Path, job: str, count: int) -> None:
     give_up_at = time.monotonic() + LIMIT_S
     while len(measured(store)) < count:
-        ended = "failed" in head.ray("job", "status", job).stdout
-        assert not ended, head.ray("job", "logs", job).stdout
+        assert head.status(job) != "FAILED", head.ray("job", "logs", job).stdout
         assert time.monotonic() < give_up_at, head.ray("job", "logs", job).stdout
+        time.sleep(0.2)
 
 
 def kill_driver(store: Path) -> None:
@@ -86,7 +69,7 @@ def kill_driver(store: Path) -> None:
 
 def test_a_store_in_the_jobs_folder_is_refused(head: Head, upload: Path) -> None:
     submit(head, upload, "refused", "--store", "results")
-    assert "failed" in await_status(head, "refused")
+    assert head.await_end("refused") == "FAILED"
     assert "deleted with the job" in head.ray("job", "logs", "refused").stdout
 
 
@@ -95,13 +78,13 @@ def test_a_killed_job_goes_on_from_its_store(head: Head, upload: Path, tmp_path:
     submit(head, upload, "first", "--store", str(store))
     await_measured(head, store, "first", 2)
     kill_driver(store)
-    assert "failed" in await_status(head, "first")
+    assert head.await_end("first") == "FAILED"
     before = measured(store)
     for folder in head.folder.glob("ray/session_*/runtime_resources/working_dir_files/_ray_pkg_*"):
         shutil.rmtree(folder, ignore_errors=True)
     (upload / "again").write_text("another upload, so that Ray unpacks it anew", encoding="utf-8")
     submit(head, upload, "second", "--store", str(store), "--resume")
-    assert "succeeded" in await_status(head, "second"), head.ray("job", "logs", "second").stdout
+    assert head.await_end("second") == "SUCCEEDED", head.ray("job", "logs", "second").stdout
     keys = measured(store)
     assert keys[: len(before)] == before
     assert len(keys) == len(set(keys)) == 6
