@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from orchestrator.domain.cache import CacheState
 from orchestrator.domain.clock import NS_PER_S
+from orchestrator.domain.distribution import Distribution
+from orchestrator.domain.fidelity import Fidelity, Verdict
 from orchestrator.domain.load import ClosedLoad, OpenLoad
-from orchestrator.domain.measurement import CacheState, Distribution, Fidelity, Measurement, Resources, Verdict
+from orchestrator.domain.measurement import Measurement, Resources
 from orchestrator.domain.outcome import Completed, Failed, Infeasible
 from orchestrator.domain.runner import TrialTimes
 from orchestrator.domain.slo import Slo

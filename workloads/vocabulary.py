@@ -4,13 +4,16 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from workloads.digest import DIGEST_CHARS
 from workloads.errors import WorkloadError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 CHUNK_CHARACTERS = 1 << 16
 WORD_TOKEN = re.compile(
@@ -27,7 +30,7 @@ class VocabularyError(WorkloadError):
 class Vocabulary:
     """A tokenizer; `mark_ids` (int64, ascending) are the tokens that are a word, with or without a space before it."""
 
-    tokenizer: Tokenizer = field(repr=False)
+    tokenizer: "Tokenizer" = field(repr=False)
     added_ids: frozenset[int] = field(repr=False)
     mark_ids: NDArray[np.int64] = field(repr=False)
     digest: str
@@ -62,6 +65,8 @@ def load_vocabulary(path: Path, *, vocab_size: int | None = None) -> Vocabulary:
     Raises:
         VocabularyError: there is no such file, or it has ids that a model of `vocab_size` has not.
     """
+    from tokenizers import Tokenizer  # noqa: PLC0415 - text of approximate size needs none
+
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.is_file():
         raise VocabularyError(f"{file}: no such file; give a tokenizer.json or a folder that holds one")

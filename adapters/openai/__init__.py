@@ -2,7 +2,18 @@
 
 from adapters.openai.dialect import Dialect, Route
 from adapters.openai.event import Event, Usage, read_event
+from adapters.openai.memo import EventMemo
 from adapters.openai.request import Messages, encode_request
 from adapters.openai.stream import StreamScanner
 
-__all__ = ["Dialect", "Event", "Messages", "Route", "StreamScanner", "Usage", "encode_request", "read_event"]
+__all__ = [
+    "Dialect",
+    "Event",
+    "EventMemo",
+    "Messages",
+    "Route",
+    "StreamScanner",
+    "Usage",
+    "encode_request",
+    "read_event",
+]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from adapters.openai.memo import EventMemo
 from adapters.openai.stream import StreamScanner
 from adapters.protocol import Capabilities
 
@@ -28,6 +29,6 @@ class Dialect:
         """Say whether a prompt may be sent as token ids: the chat route never takes them."""
         return self.route == "completions" and self.capabilities.accepts_token_prompts
 
-    def scanner(self) -> StreamScanner:
-        """Return a scanner for one answer."""
-        return StreamScanner(sends_done=self.capabilities.sends_done)
+    def scanner(self, memo: EventMemo | None = None) -> StreamScanner:
+        """Return a scanner for one answer; those with one memo share what they learn of the server's events."""
+        return StreamScanner(sends_done=self.capabilities.sends_done, memo=memo)

@@ -3,7 +3,7 @@
 from pydantic import Field, FiniteFloat
 
 from adapters.protocol import EngineConfig
-from adapters.simulated.options import MAX_CHUNKS_PER_TOKEN, FailureKind, FirstChunk, UsageMode
+from adapters.simulated.options import MAX_CHUNKS_PER_TOKEN, FailureKind, FirstChunk, OutputIds, UsageMode
 
 
 class SimulatedConfig(EngineConfig):
@@ -20,16 +20,24 @@ class SimulatedConfig(EngineConfig):
     chunks_per_token: int = Field(default=1, ge=1, le=MAX_CHUNKS_PER_TOKEN, description="chunks that carry one token")
     first_chunk: FirstChunk = Field(default="none", description="a chunk without text sent before any token")
     reasoning_tokens: int = Field(default=0, ge=0, description="first tokens sent as reasoning_content, chat only")
+    tool_call_tokens: int = Field(default=0, ge=0, description="last tokens sent as a tool call's arguments, chat only")
+    output_ids: OutputIds = Field(default="never", description="whether chunks carry the ids of their tokens")
     keepalive_s: FiniteFloat | None = Field(default=None, gt=0, description="seconds between comments in a stream")
     usage: UsageMode = Field(default="on_request", description="when and where a stream carries usage")
     eos_after_tokens: int | None = Field(
         default=None, ge=1, description="length at which a reply ends by itself unless ignore_eos is set"
+    )
+    reply_tokens: int | None = Field(
+        default=None, ge=1, description="length of every reply, whatever was asked: a server that does not obey"
     )
     max_model_len: int = Field(default=32768, ge=2, description="tokens of the longest request, prompt and output")
     kv_tokens: int = Field(default=131072, ge=1, description="tokens in the KV pool that utilisation is a share of")
 
     lora_modules: str | None = Field(
         default=None, min_length=1, description="names of adapters that it answers to, separated by commas"
+    )
+    voices: str | None = Field(
+        default=None, description="JSON file of further models, each with its own timing, chunks, failure or tape"
     )
     script: str | None = Field(default=None, description="JSON lines: ttft_s, itl_s, tokens_per_chunk, failure")
     log: str | None = Field(default=None, description="file for the server's own send log, JSON lines")

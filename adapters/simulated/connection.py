@@ -12,10 +12,8 @@ from typing import Any, cast
 import httptools
 
 JSON = "application/json"
-STREAM_HEAD = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
-    b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n"
-)
+EVENT_STREAM = "text/event-stream; charset=utf-8"
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n"
 END_OF_STREAM = b"0\r\n\r\n"
 
 
@@ -41,6 +39,7 @@ class Connection(asyncio.Protocol):
         self._pending: deque[HttpRequest] = deque()
         self._current: HttpRequest | None = None
         self._received_ns = 0
+        self.is_full = False
         self.on_lost: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -111,9 +110,9 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(data)
 
-    def _head(self, status: int, content_type: str, length: int) -> bytes:
+    def _head(self, status: int, content_type: str, length: int, *, more: str = "") -> bytes:
         reason = responses.get(status, "Injected")
-        lines = f"HTTP/1.1 {status} {reason}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n"
+        lines = f"HTTP/1.1 {status} {reason}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n{more}"
         return lines.encode() + self._connection_header()
 
     def _connection_header(self) -> bytes:
@@ -129,22 +128,34 @@ class Connection(asyncio.Protocol):
         else:
             self.close()
 
-    def respond(self, status: int, body: bytes, content_type: str = JSON) -> None:
-        """Answer whole."""
-        self._write(self._head(status, content_type, len(body)) + body)
+    def respond(self, status: int, body: bytes, content_type: str = JSON, *, more: str = "") -> None:
+        """Answer whole; `more` holds further header lines, each with its line end."""
+        self._write(self._head(status, content_type, len(body), more=more) + body)
         self._ended()
 
-    def respond_json(self, status: int, row: dict[str, Any]) -> None:
+    def respond_json(self, status: int, row: dict[str, Any], *, more: str = "") -> None:
         """Answer with one JSON object."""
-        self.respond(status, json.dumps(row).encode())
+        self.respond(status, json.dumps(row).encode(), more=more)
 
     def start(self, length: int) -> None:
         """Send the headers of a JSON answer of `length` bytes and no byte of it."""
         self._write(self._head(200, JSON, length))
 
-    def start_stream(self) -> None:
-        """Send the headers of a stream of server-sent events."""
-        self._write(STREAM_HEAD + self._connection_header())
+    def start_stream(self, content_type: str = EVENT_STREAM) -> None:
+        """Send the headers of a stream, of server-sent events where nothing else is said."""
+        self._write(STREAM_HEAD % content_type.encode() + self._connection_header())
+
+    def write_raw(self, data: bytes) -> None:
+        """Send bytes of a stream that the caller has framed."""
+        self._write(data)
+
+    def pause_writing(self) -> None:
+        """Note that the peer does not take what is written (the event loop's callback)."""
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        """Note that the peer takes bytes again (the event loop's callback)."""
+        self.is_full = False
 
     def send(self, data: bytes) -> None:
         """Send events as one HTTP chunk."""

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,6 +10,8 @@ from adapters.simulated.options import Options, served_models
 
 DEFAULT_MAX_TOKENS = 16
 VOCAB_SIZE = 32768
+TOOL = "look_up"
+NO_VOICES: Mapping[str, Options] = {}
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 Kind = Literal["text_completion", "chat.completion"]
@@ -57,16 +60,24 @@ def read_object(body: bytes) -> dict[str, Any]:
     return parsed
 
 
-def read_generation(body: bytes, kind: Kind, *, request_id: str | None, options: Options) -> Generation:
-    """Read the body of a completion or chat request.
+def read_generation(
+    body: bytes,
+    kind: Kind,
+    *,
+    request_id: str | None,
+    options: Options,
+    voices: Mapping[str, Options] = NO_VOICES,
+) -> Generation:
+    """Read the body of a completion or chat request; a model among `voices` is served by its own options.
 
     Raises:
         BadRequestError: no JSON object, another model, no prompt, an impossible length.
     """
     row = read_object(body)
-    model, served = row.get("model", options.model), served_models(options)
+    model, served = row.get("model", options.model), (*served_models(options), *voices)
     if model not in served:
         raise BadRequestError(f"the model {model!r} does not exist; this server has {', '.join(served)}", 404)
+    options = voices.get(model, options)
     prompt = _prompt(row.get("prompt")) if kind == "text_completion" else _chat_prompt(row.get("messages"))
     asked = row.get("max_completion_tokens") or row.get("max_tokens", DEFAULT_MAX_TOKENS)
     if not isinstance(asked, int) or asked < 1:
@@ -74,20 +85,27 @@ def read_generation(body: bytes, kind: Kind, *, request_id: str | None, options:
     if len(prompt) + asked > options.max_model_len:
         seen = f"{len(prompt)} prompt tokens and max_tokens {asked}"
         raise BadRequestError(f"maximum context length is {options.max_model_len} tokens, saw {seen}")
-    ends_early = not row.get("ignore_eos") and options.eos_after_tokens is not None and options.eos_after_tokens < asked
     stream_options = row.get("stream_options") or {}
     if not isinstance(stream_options, dict):
         raise BadRequestError(f"stream_options: expected an object, saw {stream_options!r}")
+    output_tokens = _output_tokens(asked, options, ignores_eos=bool(row.get("ignore_eos")))
     return Generation(
         kind=kind,
         model=model,
         request_id=request_id or row.get("user"),
         prompt=prompt,
-        output_tokens=max(1, options.eos_after_tokens or 1) if ends_early else asked,
-        finish_reason="stop" if ends_early else "length",
+        output_tokens=output_tokens,
+        finish_reason="stop" if output_tokens < asked else "length",
         is_stream=bool(row.get("stream")),
         wants_usage=bool(stream_options.get("include_usage")),
     )
+
+
+def _output_tokens(asked: int, options: Options, *, ignores_eos: bool) -> int:
+    if options.reply_tokens is not None:
+        return options.reply_tokens
+    eos = options.eos_after_tokens
+    return asked if ignores_eos or eos is None else max(1, min(asked, eos))
 
 
 def _prompt(value: object) -> Tokens:
@@ -136,6 +154,12 @@ def event(row: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(row, separators=(",", ":")).encode() + b"\n\n"
 
 
+def _delta(text: str, field: str) -> dict[str, Any]:
+    if field != "tool_calls":
+        return {field: text}
+    return {"tool_calls": [{"index": 0, "type": "function", "function": {"name": TOOL, "arguments": text}}]}
+
+
 class Speller:
     """Spells one reply's JSON objects."""
 
@@ -147,11 +171,14 @@ class Speller:
         name = f"{self._kind}.chunk" if is_chunk and self._kind == "chat.completion" else self._kind
         return {"object": name, **self._head, "choices": list(choices)}
 
-    def chunk(self, text: str, *, finish_reason: str | None, field: str = "content") -> dict[str, Any]:
+    def chunk(
+        self, text: str, *, finish_reason: str | None, field: str = "content", token_ids: list[int] | None = None
+    ) -> dict[str, Any]:
         """Spell one piece of output; `field` names the delta it belongs to and matters in chat only."""
         choice: dict[str, Any] = {"index": 0, "finish_reason": finish_reason}
         is_chat = self._kind == "chat.completion"
-        choice |= {"delta": {field: text}} if is_chat else {"text": text, "logprobs": None}
+        choice |= {"delta": _delta(text, field)} if is_chat else {"text": text, "logprobs": None}
+        choice |= {} if token_ids is None else {"token_ids": token_ids}
         return self._row(choice, is_chunk=True)
 
     def usage_chunk(self, counts: dict[str, Any]) -> dict[str, Any]:

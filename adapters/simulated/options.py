@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 FailureKind = Literal["status", "stream_error", "cut", "hang_before_headers", "hang_after_headers"]
 FirstChunk = Literal["none", "empty", "role"]
-UsageMode = Literal["on_request", "never", "always", "with_last"]
+UsageMode = Literal["on_request", "never", "always", "with_last", "with_first", "each_chunk"]
+OutputIds = Literal["never", "each_chunk"]
 MAX_CHUNKS_PER_TOKEN = 6
 
 
@@ -31,12 +32,16 @@ class Options:
     chunks_per_token: int = 1
     first_chunk: FirstChunk = "none"
     reasoning_tokens: int = 0
+    tool_call_tokens: int = 0
+    output_ids: OutputIds = "never"
     keepalive_s: float | None = None
     usage: UsageMode = "on_request"
     eos_after_tokens: int | None = None
+    reply_tokens: int | None = None
     max_model_len: int = 32768
     kv_tokens: int = 131072
     lora_modules: str | None = None
+    voices: str | None = None
     script: str | None = None
     log: str | None = None
     fail_every: int | None = None

@@ -8,6 +8,7 @@ from adapters.simulated.connection import Connection
 from adapters.simulated.dialect import DONE, KEEP_ALIVE, Generation, Speller, error_body, event, usage
 from adapters.simulated.due import Entry
 from adapters.simulated.engine import Engine
+from adapters.simulated.options import Options
 from adapters.simulated.script import NS_PER_S, Chunk, Pacing, chunks
 from adapters.simulated.send_log import Outcome, SendRecord
 
@@ -19,9 +20,17 @@ class Reply:
     """Answers one request over one connection."""
 
     def __init__(
-        self, generation: Generation, pacing: Pacing, *, engine: Engine, peer: Connection, record: SendRecord
+        self,
+        generation: Generation,
+        pacing: Pacing,
+        *,
+        options: Options,
+        engine: Engine,
+        peer: Connection,
+        record: SendRecord,
     ) -> None:
         self.record = record
+        self._options = options
         self.prompt = generation.prompt
         self._generation = generation
         self._failure = pacing.failure
@@ -39,7 +48,9 @@ class Reply:
     def start(self) -> None:
         """Refuse at once, or send the headers and join the queue."""
         if self._failure is not None and self._failure.kind == "status":
-            self._peer.respond_json(self._failure.status, error_body(INJECTED, self._failure.status))
+            after_s = self._failure.retry_after_s
+            more = "" if after_s is None else f"retry-after: {after_s}\r\n"
+            self._peer.respond_json(self._failure.status, error_body(INJECTED, self._failure.status), more=more)
             self._leave("status")
             return
         self._peer.on_lost = self._abandon
@@ -54,7 +65,7 @@ class Reply:
         """Begin to run; times count from `admitted_ns`."""
         if self._hangs("hang_before_headers"):
             return
-        options = self._engine.options
+        options = self._options
         if self._generation.is_stream and options.first_chunk != "none":
             field, text = ("role", "assistant") if options.first_chunk == "role" else ("content", "")
             is_chat = self._generation.kind == "chat.completion"
@@ -65,7 +76,7 @@ class Reply:
         self._schedule(admitted_ns)
 
     def _keep_alive(self, from_ns: int) -> None:
-        due_ns = from_ns + round((self._engine.options.keepalive_s or 0.0) * NS_PER_S)
+        due_ns = from_ns + round((self._options.keepalive_s or 0.0) * NS_PER_S)
 
         def comment() -> None:
             self._peer.send(KEEP_ALIVE)
@@ -103,15 +114,39 @@ class Reply:
 
     def _is_reasoning(self, chunk: Chunk) -> bool:
         begun = self._tokens + chunk.tokens
-        return self._generation.kind == "chat.completion" and begun <= self._engine.options.reasoning_tokens
+        return self._generation.kind == "chat.completion" and begun <= self._options.reasoning_tokens
+
+    def _field(self, chunk: Chunk) -> str:
+        if self._is_reasoning(chunk):
+            return "reasoning_content"
+        left = self._generation.output_tokens - self._tokens - chunk.tokens
+        return "tool_calls" if left < self._options.tool_call_tokens else "content"
 
     def _spell(self, chunk: Chunk) -> dict[str, Any]:
-        field = "reasoning_content" if self._is_reasoning(chunk) else "content"
-        finish_reason = self._generation.finish_reason if chunk.is_last else None
-        row = self._speller.chunk(chunk.text, finish_reason=finish_reason, field=field)
-        if chunk.is_last and self._engine.options.usage == "with_last":
-            row["usage"] = self._usage(self._generation.output_tokens)
+        ids = None
+        if self._options.output_ids == "each_chunk":
+            ids = list(range(self._tokens, self._tokens + chunk.tokens))
+        row = self._speller.chunk(
+            chunk.text,
+            finish_reason=self._generation.finish_reason if chunk.is_last else None,
+            field=self._field(chunk),
+            token_ids=ids,
+        )
+        if self._carries_usage(chunk):
+            row["usage"] = self._usage(self._tokens + chunk.tokens)
         return row
+
+    def _carries_usage(self, chunk: Chunk) -> bool:
+        """Say whether a chunk tells the count of tokens so far; on the last one that is all of them."""
+        match self._options.usage:
+            case "each_chunk":
+                return True
+            case "with_first":
+                return self._tokens == 0
+            case "with_last":
+                return chunk.is_last
+            case _:
+                return False
 
     def _keep(self, chunk: Chunk) -> None:
         (self._reasoning if self._is_reasoning(chunk) else self._texts).append(chunk.text)
@@ -130,7 +165,7 @@ class Reply:
         return usage(self.record.input_tokens, output_tokens, cached_tokens=self.record.cached_tokens)
 
     def _end_stream(self) -> None:
-        mode = self._engine.options.usage
+        mode = self._options.usage
         if mode == "always" or (mode == "on_request" and self._generation.wants_usage):
             self._peer.send(event(self._speller.usage_chunk(self._usage(self._tokens))))
         self._peer.send(DONE)
@@ -141,7 +176,7 @@ class Reply:
         row = self._speller.whole(
             "".join(self._texts), "".join(self._reasoning), finish_reason=self._generation.finish_reason
         )
-        return row if self._engine.options.usage == "never" else row | {"usage": self._usage(self._tokens)}
+        return row if self._options.usage == "never" else row | {"usage": self._usage(self._tokens)}
 
     def _answer_whole(self, due_ns: int) -> None:
         body = json.dumps(self._whole()).encode()

@@ -1,7 +1,7 @@
 """Which path does what: the OpenAI routes, health, metrics, tokens, cache reset."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from adapters.simulated import metrics
 from adapters.simulated.connection import Connection, HttpRequest
@@ -10,16 +10,23 @@ from adapters.simulated.engine import Engine
 from adapters.simulated.options import served_models
 from adapters.simulated.reply import Reply
 from adapters.simulated.script import Script
+from adapters.simulated.tape import TapeReply
+from adapters.simulated.voices import Voice
 
+NO_VOICES: Mapping[str, Voice] = {}
 Handler = Callable[[HttpRequest, Connection], None]
 
 
 class Routes:
     """Answers each request of every connection; healthy from `healthy_ns` on."""
 
-    def __init__(self, engine: Engine, script: Script, *, healthy_ns: int) -> None:
+    def __init__(
+        self, engine: Engine, script: Script, *, healthy_ns: int, voices: Mapping[str, Voice] = NO_VOICES
+    ) -> None:
         self._engine = engine
         self._script = script
+        self._voices = voices
+        self._voiced = {name: voice.options for name, voice in voices.items()}
         self._healthy_ns = healthy_ns
         self._handlers: dict[tuple[str, str], Handler] = {
             ("POST", "/v1/completions"): lambda request, peer: self._generate("text_completion", request, peer),
@@ -45,10 +52,18 @@ class Routes:
 
     def _generate(self, kind: Kind, request: HttpRequest, peer: Connection) -> None:
         request_id = request.headers.get("x-request-id")
-        generation = read_generation(request.body, kind, request_id=request_id, options=self._engine.options)
-        record = self._engine.arrive(generation, request.received_ns)
-        pacing = self._script.pacing(record.index, generation.request_id)
-        Reply(generation, pacing, engine=self._engine, peer=peer, record=record).start()
+        engine = self._engine
+        generation = read_generation(
+            request.body, kind, request_id=request_id, options=engine.options, voices=self._voiced
+        )
+        record = engine.arrive(generation, request.received_ns)
+        voice = self._voices.get(generation.model)
+        if voice is not None and voice.tape is not None:
+            TapeReply(generation, voice.tape, engine=engine, peer=peer, record=record).start()
+            return
+        pacing = voice.pacing if voice else self._script.pacing(record.index, generation.request_id)
+        options = voice.options if voice else engine.options
+        Reply(generation, pacing, options=options, engine=engine, peer=peer, record=record).start()
 
     def _tokenize(self, request: HttpRequest, peer: Connection) -> None:
         row = read_object(request.body)
@@ -66,7 +81,7 @@ class Routes:
     def _models(self, _request: HttpRequest, peer: Connection) -> None:
         options = self._engine.options
         about = {"object": "model", "owned_by": "simulated", "max_model_len": options.max_model_len}
-        models = [{"id": name, **about} for name in served_models(options)]
+        models = [{"id": name, **about} for name in (*served_models(options), *self._voices)]
         peer.respond_json(200, {"object": "list", "data": models})
 
     def _health(self, _request: HttpRequest, peer: Connection) -> None:

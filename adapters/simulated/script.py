@@ -1,7 +1,7 @@
 """When each chunk of each reply is due: flags, or a script with one JSON line per request. Pure, no clock."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -20,6 +20,7 @@ class Failure:
     kind: FailureKind
     status: int = 500
     after_tokens: int = 0
+    retry_after_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +140,15 @@ def _read_line(line: str, options: Options, number: int) -> tuple[str | None, Pa
         raise ValueError(f"{where}: expected one JSON object a line, saw {line[:80]!r}") from error
     if not isinstance(row, dict) or row.keys() - KEYS:
         raise ValueError(f"{where}: expected an object with keys among {', '.join(sorted(KEYS))}, saw {line[:80]!r}")
-    return row.get("request_id"), _read_pacing(row, options, where)
+    return row.get("request_id"), read_pacing(row, options, where)
 
 
-def _read_pacing(row: dict[str, Any], options: Options, where: str) -> Pacing:
+def read_pacing(row: Mapping[str, Any], options: Options, where: str) -> Pacing:
+    """Read a reply's pacing from one row of a script; what the row leaves out is as the options say.
+
+    Raises:
+        ValueError: a value is impossible; names `where` and the key.
+    """
     ttft_s = _numbers(row.get("ttft_s", options.ttft_s), where, key="ttft_s")
     itl_s = _numbers(row.get("itl_s", options.itl_s), where, key="itl_s")
     sizes = _numbers(row.get("tokens_per_chunk", options.tokens_per_chunk), where, key="tokens_per_chunk")
@@ -172,12 +178,15 @@ def _read_failure(value: object, where: str) -> Failure | None:
         return None
     row: dict[str, Any] = value if isinstance(value, dict) else {"kind": value}
     kinds = get_args(FailureKind)
-    if row.get("kind") not in kinds or row.keys() - {"kind", "status", "after_tokens"}:
+    if row.get("kind") not in kinds or row.keys() - {"kind", "status", "after_tokens", "retry_after_s"}:
         raise ValueError(f"{where}: failure: expected a kind among {', '.join(kinds)}, saw {value!r}")
     return Failure(
         row["kind"],
         status=_whole(row.get("status", 500), f"{where}: failure.status"),
         after_tokens=_whole(row.get("after_tokens", 0), f"{where}: failure.after_tokens"),
+        retry_after_s=_whole(row["retry_after_s"], f"{where}: failure.retry_after_s")
+        if "retry_after_s" in row
+        else None,
     )
 
 

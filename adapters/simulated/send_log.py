@@ -17,7 +17,8 @@ class SendRecord:
     """One request as the server saw it; `due_ns`, `sent_ns` and `chunk_tokens` have one entry per chunk sent.
 
     A chunk's time is read just before it is handed to the socket. `chunk_tokens` counts the tokens that begin in a
-    chunk: 0 for empty and role-only ones. `admitted_ns` is None while the request waits for a place.
+    chunk: 0 for empty and role-only ones. `admitted_ns` is None while the request waits for a place. A tape is sent in
+    pieces that know no tokens; `body_bytes` says how much of its body had gone with each, else it is empty.
     """
 
     index: int
@@ -29,6 +30,7 @@ class SendRecord:
     due_ns: list[int] = field(default_factory=list)
     sent_ns: list[int] = field(default_factory=list)
     chunk_tokens: list[int] = field(default_factory=list)
+    body_bytes: list[int] = field(default_factory=list)
     ended_ns: int | None = None
     outcome: Outcome | None = None
 

@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,14 +21,15 @@ if not __package__:  # started by path: find this package last, shadow nothing
 import uvloop
 
 from adapters.simulated import options as flags
+from adapters.simulated import voices
 from adapters.simulated.connection import Connection
 from adapters.simulated.due import DueQueue
 from adapters.simulated.engine import Engine
-from adapters.simulated.routes import Routes
+from adapters.simulated.routes import NO_VOICES, Routes
 from adapters.simulated.script import NS_PER_S, Script, load
 from adapters.simulated.send_log import SendLog
 
-FLUSH_EVERY_S = 0.5
+FLUSH_EVERY_S = 0.1
 BACKLOG = 1024
 COLLECT_AFTER = 50_000
 
@@ -43,8 +44,7 @@ def main(arguments: list[str]) -> None:
     if options.crash_on_start is not None:
         raise SystemExit(options.crash_on_start)
     try:
-        script = load(options)
-        uvloop.run(serve(options, script))
+        uvloop.run(serve(options, load(options), voices.load(options)))
     except (OSError, ValueError) as error:
         raise SystemExit(f"simulated engine: {error}") from error
 
@@ -58,7 +58,9 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(options: flags.Options, script: Script) -> AsyncIterator[Listening]:
+async def listening(
+    options: flags.Options, script: Script, spoken: Mapping[str, voices.Voice] = NO_VOICES
+) -> AsyncIterator[Listening]:
     """Serve on the running loop while the block runs, and leave a whole send log behind.
 
     Raises:
@@ -66,7 +68,8 @@ async def listening(options: flags.Options, script: Script) -> AsyncIterator[Lis
     """
     loop = asyncio.get_running_loop()
     engine = Engine(options, DueQueue(loop), SendLog(options.log))
-    routes = Routes(engine, script, healthy_ns=time.monotonic_ns() + round(options.unhealthy_s * NS_PER_S))
+    healthy_ns = time.monotonic_ns() + round(options.unhealthy_s * NS_PER_S)
+    routes = Routes(engine, script, healthy_ns=healthy_ns, voices=spoken)
     connections: WeakSet[Connection] = WeakSet()
 
     def connect() -> Connection:
@@ -86,13 +89,13 @@ async def listening(options: flags.Options, script: Script) -> AsyncIterator[Lis
             connection.close()
 
 
-async def serve(options: flags.Options, script: Script) -> None:
+async def serve(options: flags.Options, script: Script, spoken: Mapping[str, voices.Voice]) -> None:
     """Listen and answer until SIGTERM or SIGINT."""
     await asyncio.sleep(options.start_delay_s)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    async with listening(options, script) as server:
+    async with listening(options, script, spoken) as server:
         settings = json.dumps(asdict(options))
         print(f"simulated engine: listening on {options.host}:{server.port} with {settings}", flush=True)  # noqa: T201 - its log
         gc.freeze()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from orchestrator.domain.errors import MeasurementRefusedError
-from orchestrator.domain.measurement import Measurement, Verdict
+from orchestrator.domain.fidelity import Verdict
+from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, TrialOutcome
 from orchestrator.domain.slo import Slo
 
@@ -48,7 +49,13 @@ class Ranked(NamedTuple):
 
 
 def attains(measurement: Measurement, slo: Slo) -> bool:
-    """Say whether the share of requests that the SLO asks for met it; false where none was issued."""
+    """Say whether the share of requests that the SLO asks for met it; false where none was issued.
+
+    False also where the load was given up: it outgrew its server, whatever its first requests met.
+    """
+    steadiness = measurement.steadiness
+    if steadiness is not None and steadiness.given_up is not None:
+        return False
     return measurement.slo_attainment is not None and measurement.slo_attainment >= slo.attainment
 
 

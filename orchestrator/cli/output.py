@@ -3,23 +3,30 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
 
-progress = Console(stderr=True, highlight=False)
-artefact = Console(highlight=False, soft_wrap=True)
+
+@cache
+def progress_console() -> "Console":
+    """Return the console of progress: stderr. Rich is imported when something is drawn, a tenth of a second."""
+    from rich.console import Console  # noqa: PLC0415 - not for commands that only print lines
+
+    return Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """Print a line of progress."""
-    progress.print(message, markup=False, soft_wrap=True)
+    """Print a line of progress; above a live table where one is shown, since that takes over stderr."""
+    sys.stderr.write(message + "\n")
+    sys.stderr.flush()
 
 
 def complain(message: str) -> None:
     """Print an error."""
-    progress.print(f"error: {message}", style="red", markup=False, soft_wrap=True)
+    progress_console().print(f"error: {message}", style="red", markup=False, soft_wrap=True)
 
 
 def emit_json(value: object) -> None:
@@ -34,12 +41,15 @@ def emit_text(text: str) -> None:
 
 def emit_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; None shows as a dash."""
+    from rich.console import Console  # noqa: PLC0415 - not for commands that only print lines
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(title=title, title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    artefact.print(table)
+    Console(highlight=False, soft_wrap=True).print(table)
 
 
 def emit_facts(title: str, facts: Mapping[str, Any]) -> None:

@@ -6,7 +6,9 @@ import typer
 
 from orchestrator.cli.options import Json
 from orchestrator.cli.output import emit_json, emit_text
+from orchestrator.domain.clock import SystemClock
 from orchestrator.studies.candidates import candidates_of
+from orchestrator.studies.client_limits import refuse_overload_in_plan
 from orchestrator.studies.planning import plan_study
 from orchestrator.studies.reading import read_study
 from orchestrator.telemetry.hardware import read_hardware
@@ -20,9 +22,13 @@ def plan(
     *,
     json: Json = False,
 ) -> None:
-    """Print what a study would do: trials, commands, placement, traffic, time. Starts nothing."""
+    """Print what a study would do: trials, commands, placement, traffic, time. Starts nothing.
+
+    Where a load may be beyond the client, the client itself is measured, against a server that does nothing.
+    """
     spec = read_study(study)
     expansion = plan_study(spec, candidates_of(spec, read_hardware()))
+    refuse_overload_in_plan(spec, SystemClock())
     if json:
         emit_json(expansion.to_dict())
     else:

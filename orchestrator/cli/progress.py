@@ -8,7 +8,7 @@ from typing import Self
 from rich.live import Live
 from rich.table import Table
 
-from orchestrator.cli.output import progress
+from orchestrator.cli.output import progress_console, say
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, TrialOutcome
 from orchestrator.domain.runner import TrialTimes
@@ -33,8 +33,9 @@ class ProgressTable:
     _live: Live | None = None
 
     def __enter__(self) -> Self:
-        if progress.is_terminal:
-            self._live = Live(self._table(), console=progress, auto_refresh=False)
+        console = progress_console()
+        if console.is_terminal:
+            self._live = Live(self._table(), console=console, auto_refresh=False)
             self._live.start()
         return self
 
@@ -65,7 +66,7 @@ class ProgressTable:
 
     def _show(self, trial: TrialSpec, line: str) -> None:
         if self._live is None:
-            progress.print(f"trial {trial.number}: {line}", markup=False, soft_wrap=True)
+            say(f"trial {trial.number}: {line}")
         else:
             self._live.update(self._table(), refresh=True)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from orchestrator.cli.output import progress
+from orchestrator.cli.output import progress_console, say
 from workloads.readers.format import Progress as Watch
 
 
 @contextmanager
 def watch_reading(path: Path) -> Iterator[Watch | None]:
     """Show a bar while a file is read; yield what the reader tells, None where stderr is no terminal."""
-    if not progress.is_terminal:
+    if not progress_console().is_terminal:
         yield None
         return
     columns = (
@@ -23,7 +23,7 @@ def watch_reading(path: Path) -> Iterator[Watch | None]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=progress, transient=True) as bar:
+    with Progress(*columns, console=progress_console(), transient=True) as bar:
         task = bar.add_task(f"reading {path.name}", total=None)
 
         def watch(num_read_bytes: int, num_bytes: int) -> None:
@@ -35,9 +35,9 @@ def watch_reading(path: Path) -> Iterator[Watch | None]:
 @contextmanager
 def watch_work(what: str) -> Iterator[None]:
     """Say what is going on while it takes: a moving line on a terminal, else one plain line."""
-    if not progress.is_terminal:
-        progress.print(what, markup=False, soft_wrap=True)
+    if not progress_console().is_terminal:
+        say(what)
         yield
         return
-    with progress.status(what):
+    with progress_console().status(what):
         yield

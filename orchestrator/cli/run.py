@@ -12,11 +12,14 @@ from orchestrator.cli.progress import ProgressTable
 from orchestrator.cli.recording import attachments_of, check_store, trial_folder
 from orchestrator.cli.runners import choose_runner
 from orchestrator.cluster.jobs import submission_id
+from orchestrator.domain.calibration import Calibration
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.study import StudySpec
 from orchestrator.report.markdown import to_markdown
 from orchestrator.report.summary import study_summary
 from orchestrator.studies.candidates import Candidate, candidates_of
+from orchestrator.studies.client_limits import calibrate_client, refuse_overload
+from orchestrator.studies.client_limits import to_tag as calibration_tag
 from orchestrator.studies.conditions import conditions_of, versions_of
 from orchestrator.studies.fairness import conditions_by_candidate, difference_text, refuse_unfair, to_tag
 from orchestrator.studies.naming import find_study, new_study_id
@@ -46,6 +49,9 @@ def run(
     ] = False,
     tracking: TrackingUri = None,
     address: Address = None,
+    calibrate: Annotated[
+        bool, typer.Option(help="Measure the client itself first, and refuse loads that it cannot carry.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Run a study: search an engine's settings, measure each at its loads, record everything."""
@@ -57,14 +63,22 @@ def run(
     conditions = conditions_by_candidate(spec, candidates, host)
     for one in refuse_unfair(spec, conditions):
         say(f"not equal: {difference_text(one)}")
-    tags = {**conditions_of(spec, candidates, host), **to_tag(conditions)}
+    calibration = _calibrate(spec) if calibrate else None
+    tags = {**conditions_of(spec, candidates, host), **to_tag(conditions), **calibration_tag(calibration)}
     study_id = _study_id(place, spec, resume=resume)
     say(f"study {study_id} in {store}")
     with _open(
         place, spec, versions=versions_of(candidates), tags=tags, study_id=study_id, uri=tracking, resume=resume
     ) as tracker:
         try:
-            _search(tracker, spec, candidates=candidates, folder=trial_folder(place, study_id), address=address)
+            _search(
+                tracker,
+                spec,
+                candidates=candidates,
+                folder=trial_folder(place, study_id),
+                address=address,
+                calibration=calibration,
+            )
         except KeyboardInterrupt:
             tracker.finish("interrupted")
             say(f"stopped; to go on: seatrial run {study} --store {store} --resume")
@@ -77,6 +91,14 @@ def run(
         emit_json(study_summary(record))
     else:
         emit_text(to_markdown(record))
+
+
+def _calibrate(spec: StudySpec) -> Calibration:
+    """Measure the client, say what came of it, and refuse what it cannot carry before anything is deployed."""
+    found = calibrate_client(spec, SystemClock())
+    say(str(found))
+    refuse_overload(spec, found)
+    return found
 
 
 def _study_id(place: StoreLike, spec: StudySpec, *, resume: bool) -> str:
@@ -114,7 +136,13 @@ def _open(
 
 
 def _search(
-    tracker: Tracker, spec: StudySpec, *, candidates: Sequence[Candidate], folder: Path, address: str | None
+    tracker: Tracker,
+    spec: StudySpec,
+    *,
+    candidates: Sequence[Candidate],
+    folder: Path,
+    address: str | None,
+    calibration: Calibration | None,
 ) -> None:
     clock = SystemClock()
     with ProgressTable() as table, choose_runner(spec, candidates, address=address, clock=clock) as runner:
@@ -127,4 +155,5 @@ def _search(
             observer=Observers((tracker, table)),
             clock=clock,
             past=tracker.past,
+            calibration=calibration,
         )

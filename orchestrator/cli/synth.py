@@ -17,7 +17,7 @@ from workloads.readers.anonymous import MIN_SALT_BYTES, write_anonymous
 from workloads.readers.servegen import read_windows
 from workloads.readers.servegen_mix import bias_of, compose
 from workloads.synthesis.knobs import Knobs
-from workloads.synthesis.make import make_trace
+from workloads.synthesis.made_trace import make_trace
 from workloads.synthesis.profile_file import read_traffic
 from workloads.workload import ProfileSource, PublishedSource
 

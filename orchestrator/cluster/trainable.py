@@ -123,6 +123,7 @@ class TrialTrainable(tune.Trainable):
             folder=job.folder / trial.trial_id,
             environment=job.environment,
             skip=known,
+            calibration=job.calibration,
         )
         return TrialSteps(
             run,

@@ -1,5 +1,6 @@
 """The one monotonic clock, injected wherever time is read."""
 
+import datetime
 import time
 from typing import Protocol
 
@@ -28,3 +29,8 @@ class SystemClock:
     def wall_s(self) -> float:
         """Return seconds since the Unix epoch."""
         return time.time()
+
+
+def utc_now(clock: Clock) -> str:
+    """Return the wall time as ISO 8601 in UTC."""
+    return datetime.datetime.fromtimestamp(clock.wall_s(), datetime.UTC).isoformat()

@@ -1,61 +1,22 @@
 """One measurement: what one deployment did at one offered load. The JSON form is a published contract."""
 
-from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import ConfigDict, Field, FiniteFloat
 
+from orchestrator.domain.cache import CacheState
+from orchestrator.domain.calibration import Calibration
+from orchestrator.domain.distribution import Distribution, Interval
+from orchestrator.domain.fidelity import Fidelity
+from orchestrator.domain.published import Published
 from orchestrator.domain.records import RequestFailure
+from orchestrator.domain.steadiness import Steadiness
 
 SCHEMA: Literal["seatrial.measurement/1"] = "seatrial.measurement/1"
+Rate = Literal["achieved_rps", "output_tokens_per_s", "requests_per_s", "goodput_rps", "slo_attainment"]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Distribution(_Frozen):
-    """A sample's mean and percentiles, in the unit of its name; None where the sample is too thin (GLOSSARY)."""
-
-    mean: FiniteFloat | None
-    p50: FiniteFloat | None
-    p90: FiniteFloat | None
-    p95: FiniteFloat | None
-    p99: FiniteFloat | None
-    p999: FiniteFloat | None
-    count: int
-
-
-class Verdict(StrEnum):
-    """Whether the ruler can be trusted for this measurement."""
-
-    SOUND = "sound"
-    DEGRADED = "degraded"
-    INVALID = "invalid"
-
-
-class Fidelity(_Frozen):
-    """The client's honesty about itself; `reasons` is empty exactly when the verdict is sound."""
-
-    verdict: Verdict
-    reasons: tuple[str, ...]
-    dispatch_lag_s: Distribution
-    loop_lag_s: Distribution
-    client_cpu_ratio: FiniteFloat | None
-    achieved_to_offered_ratio: FiniteFloat | None
-    token_count_mismatch_ratio: FiniteFloat | None = Field(
-        description="share of requests whose client and server counts differ; None where the server gives no usage"
-    )
-
-
-class CacheState(_Frozen):
-    """Which prefix-cache policy was in force and what the engine says came of it."""
-
-    policy: Literal["salted", "reset", "natural"]
-    hit_ratio: FiniteFloat | None = Field(description="cached over prompt tokens in the window; None where unknown")
-
-
-class Resources(_Frozen):
+class Resources(Published):
     """What the engine used in the window, from telemetry; None where it could not be read."""
 
     host_memory_peak_bytes: int | None = None
@@ -72,7 +33,7 @@ class Resources(_Frozen):
     samples: int = 0
 
 
-class Measurement(_Frozen):
+class Measurement(Published):
     """What one deployment did at one offered load; seconds, tokens, requests; missing is null, never 0."""
 
     schema_: Literal["seatrial.measurement/1"] = Field(default=SCHEMA, alias="schema")
@@ -118,7 +79,18 @@ class Measurement(_Frozen):
     num_ended_by_stop: int | None = Field(
         default=None, description="completed requests that the model ended; None where no answer told why it ended"
     )
+    num_short: int | None = Field(
+        default=None, description="completed requests with fewer output tokens than asked; None unless stop is forced"
+    )
+    num_long: int | None = Field(
+        default=None, description="completed requests with more output tokens than asked; None unless stop is forced"
+    )
     length_scale: FiniteFloat | None = Field(description="factor applied to the traffic's lengths; None: as recorded")
+    rate_intervals: dict[Rate, Interval] = Field(
+        default_factory=dict, description="95 % intervals of rates and shares that respect dependence in time"
+    )
+    steadiness: Steadiness | None = Field(default=None, description="None: not searched for")
+    calibration: Calibration | None = Field(default=None, description="the client's own limits; None: not measured")
     is_simulated: bool
     started_at: str = Field(description="UTC, ISO 8601")
 

@@ -4,7 +4,7 @@ All times are integer nanoseconds of one monotonic clock.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,6 +22,15 @@ class RequestFailure(StrEnum):
     EMPTY_OUTPUT = "empty_output"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
+
+
+class ClientPath(StrEnum):
+    """How a replay's requests travel; all but the direct one have costs of their own."""
+
+    DIRECT = "direct"
+    UNIX = "unix"
+    TLS = "tls"
+    PROXY = "proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +95,45 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """One client process of a replay that several shared.
+
+    `clock_offset_ns` is its monotonic clock less the coordinator's, `clock_error_ns` half the round trip in which that
+    was measured; times in its records are the coordinator's. `late_ns` is how long after the common start it began.
+    `failure` says why its records are missing or partial, None where it came to its end.
+    """
+
+    name: str
+    host: str
+    pid: int
+    num_requests: int
+    cpu_ratio: float | None
+    late_ns: int = 0
+    clock_offset_ns: int = 0
+    clock_error_ns: int = 0
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayLog:
     """Everything one replay saw: all records (warm-up and drain included), its window, its own lags.
 
     `loop_lag_ns` samples how late the client's event loop ran; `client_cpu_ratio` is the share of one core that
-    the client used in the window. `late_ns` of a request is dispatched minus intended.
+    the client used in the window, the busiest worker's where several sent. `late_ns` of a request is dispatched minus
+    intended. `workers` is empty where one process did all. `early_stop` says why the load was given up before its
+    window's end, which is then where it was given up. `backlog_s` is the longest that a finished record waited to be
+    written, None where records were kept in memory.
     """
 
     load: OfferedLoad
-    records: tuple[RequestRecord, ...]
+    records: Sequence[RequestRecord]
     started_ns: int
     window: Window
     drained_ns: int
     loop_lag_ns: "array[int]"
     client_cpu_ratio: float | None
     notes: Mapping[str, str] = field(default_factory=dict)
+    path: ClientPath = ClientPath.DIRECT
+    workers: tuple[WorkerReport, ...] = ()
+    early_stop: str | None = None
+    backlog_s: float | None = None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.protocol import ModelRef
+from orchestrator.domain.calibration import Calibration
 from orchestrator.domain.environment import EngineEnvironment
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import TrialOutcome
@@ -42,7 +43,7 @@ class SearchJob:
 
     `folder` is a local path that every trial can write to; a trial's files lie in `folder / trial_id`. `past` holds
     what the journal knows: ended trials are told to the sampler, unfinished ones run first and skip the loads they
-    have.
+    have. `calibration` says what the client can do where it will run, None where that was not measured.
     """
 
     study: StudySpec
@@ -55,6 +56,7 @@ class SearchJob:
     past: tuple[PastTrial, ...] = ()
     deadline_s: float | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
 
 class Observer(Protocol):

@@ -16,9 +16,11 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from orchestrator.domain.address import objection_to
+from orchestrator.domain.cache import CachePolicy
 from orchestrator.domain.endpoint import Via
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.slo import Slo
+from orchestrator.domain.window import WindowSpec as WindowSpec  # noqa: PLC0414 - part of a study, and known as such
 from workloads.digest import digest
 from workloads.workload import Workload
 
@@ -117,15 +119,6 @@ class Walk(_Frozen):
         )
 
 
-class WindowSpec(_Frozen):
-    """How long each load is offered: warm-up (not measured), measured window, longest drain; seconds."""
-
-    warmup_s: float = Field(default=2.0, ge=0)
-    measure_s: float = Field(default=30.0, gt=0)
-    drain_s: float = Field(default=30.0, gt=0)
-    request_timeout_s: float = Field(default=60.0, gt=0)
-
-
 class SearchSpec(_Frozen):
     """How the next configuration is chosen and what is maximised."""
 
@@ -152,7 +145,21 @@ class DeploySpec(_Frozen):
     device: str = Field(default="CPU", description="the Ray resource that one device is: CPU, GPU or a custom one")
     engine_cpus: tuple[int, ...] | None = Field(default=None, description="cores for the engine; None: all")
     client_cpus: tuple[int, ...] | None = Field(default=None, description="cores for the client; None: all")
+    client_workers: int | None = Field(
+        default=None, ge=1, description="processes that send; None: one a core that client_cpus names, else one"
+    )
     ready_timeout_s: float = Field(default=120.0, gt=0)
+
+    @property
+    def num_client_workers(self) -> int:
+        """Return how many processes send."""
+        return self.client_workers or len(self.client_cpus or (None,))
+
+    @model_serializer(mode="wrap")
+    def _without_absent_workers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave absent `client_workers` out, so that studies without them keep the digest they had before."""
+        values: dict[str, Any] = write(self)
+        return {key: value for key, value in values.items() if key != "client_workers" or value is not None}
 
 
 class StudySpec(_Frozen):
@@ -169,7 +176,7 @@ class StudySpec(_Frozen):
     search: SearchSpec = Field(default_factory=SearchSpec)
     budget: Budget = Field(default_factory=Budget)
     deploy: DeploySpec = Field(default_factory=DeploySpec)
-    cache: Literal["salted", "reset", "natural"] = "salted"
+    cache: CachePolicy = "salted"
     fairness: Literal["report", "strict"] = Field(
         default="report", description="whether candidates under unequal conditions are reported as such, or refused"
     )

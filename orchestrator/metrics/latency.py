@@ -34,10 +34,11 @@ def e2e_from_intended_s(record: RequestRecord) -> float | None:
 def tpot_s(record: RequestRecord) -> float | None:
     """Return time per output token after the first: (last - first) / (n - 1), seconds.
 
-    None where fewer than two tokens were put out, and where all came in one chunk: no time was seen to pass.
+    None where fewer than two tokens were put out, and where all came at one moment, in one chunk or in chunks of one
+    segment: no time was seen to pass.
     """
     tokens = record.output_tokens
-    if tokens is None or tokens < 2 or len(record.chunk_ns) < 2:  # noqa: PLR2004 - a gap has two ends
+    if tokens is None or tokens < 2 or record.first_ns == record.last_ns:  # noqa: PLR2004 - a gap has two ends
         return None
     return (record.chunk_ns[-1] - record.chunk_ns[0]) / NS_PER_S / (tokens - 1)
 

@@ -1,6 +1,7 @@
-"""The percentile rule: a percentile is reported where the sample carries a confidence interval for it.
+"""The percentile rule for independent values: a percentile is reported where the sample carries an interval for it.
 
-Never extrapolates beyond the sample and never turns an absent value into a number.
+Never extrapolates beyond the sample and never turns an absent value into a number. Values that depend on each other in
+time are `orchestrator/metrics/intervals/`'s.
 """
 
 import math
@@ -9,10 +10,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.domain.measurement import Distribution
+from orchestrator.domain.distribution import Distribution, Part
 
 TAIL = 0.025  # each side of a two-sided 95 % interval
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+LEVELS: dict[Part, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+PERCENTILES: dict[str, float] = {str(part): p for part, p in LEVELS.items()}
 
 
 def requests_needed(p: float) -> int:
@@ -38,31 +40,40 @@ def quantile(values: Iterable[float], p: float) -> float | None:
     Raises:
         ValueError: a value is not finite.
     """
-    return _quantile(_finite(values), p)
+    return _quantile(finite(values), p)
 
 
 def distribution(values: Iterable[float]) -> Distribution:
-    """Summarise a sample by mean, percentiles and count, in the unit of the values.
+    """Summarise a sample by mean, percentiles and count, in the unit of the values, as if they were independent.
 
     Raises:
         ValueError: a value is not finite.
     """
-    sample = _finite(values)
+    sample = finite(values)
     return Distribution(
         mean=float(sample.mean()) if sample.size else None,
         count=int(sample.size),
-        **{name: _quantile(sample, p) for name, p in PERCENTILES.items()},
+        p50=_quantile(sample, LEVELS["p50"]),
+        p90=_quantile(sample, LEVELS["p90"]),
+        p95=_quantile(sample, LEVELS["p95"]),
+        p99=_quantile(sample, LEVELS["p99"]),
+        p999=_quantile(sample, LEVELS["p999"]),
     )
 
 
 def highest_percentile(count: int, *, at_most: float = 0.99) -> float | None:
     """Return the highest reported percentile that `count` values carry, as a fraction; None where none."""
-    carried = [p for p in PERCENTILES.values() if p <= at_most and requests_needed(p) <= count]
+    carried = [p for p in LEVELS.values() if p <= at_most and requests_needed(p) <= count]
     return max(carried, default=None)
 
 
-def _finite(values: Iterable[float]) -> NDArray[np.float64]:
-    sample = np.fromiter(values, dtype=np.float64)
+def finite(values: Iterable[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values as an array.
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    sample = values if isinstance(values, np.ndarray) else np.fromiter(values, dtype=np.float64)
     if not np.isfinite(sample).all():
         raise ValueError(f"a sample holds finite values only, seen {sample[~np.isfinite(sample)][0]}")
     return sample

@@ -13,12 +13,12 @@ def meets(record: RequestRecord, slo: Slo) -> bool:
     An absent value passes no bound: a failed request misses, and so does a one-token output under a TPOT bound.
     """
     judged = (
-        (slo.ttft_s, latency.ttft_from_intended_s(record)),
-        (slo.tpot_s, latency.tpot_s(record)),
-        (slo.e2e_s, latency.e2e_from_intended_s(record)),
+        (slo.ttft_s, latency.ttft_from_intended_s),
+        (slo.tpot_s, latency.tpot_s),
+        (slo.e2e_s, latency.e2e_from_intended_s),
     )
     return record.failure is None and all(
-        value is not None and value <= bound for bound, value in judged if bound is not None
+        (value := read(record)) is not None and value <= bound for bound, read in judged if bound is not None
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from orchestrator.domain.records import RequestRecord, Window
 from orchestrator.metrics import latency
+from orchestrator.metrics.trend import kendall_p_value
 
 BATCHES = 10  # few enough that neighbouring batch means are nearly independent, enough for an exact test
 MIN_PER_BATCH = 3  # a mean over fewer is one request's noise
@@ -72,7 +72,7 @@ def trend_p_value(values: Sequence[float] | NDArray[np.float64]) -> float:
     means = [float(batch.mean()) for batch in np.array_split(np.asarray(values, dtype=np.float64), BATCHES)]
     if max(means) == min(means):
         return 1.0
-    return float(kendalltau(range(BATCHES), means).pvalue)
+    return kendall_p_value(means)
 
 
 def _arrivals(record: RequestRecord) -> Iterator[tuple[int, float]]:

@@ -1,6 +1,6 @@
 """One request in flight: what was sent and received, and the verdict on how it ended. Touches no socket."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adapters.openai import StreamScanner
 from orchestrator.domain.records import RequestFailure, RequestRecord
@@ -9,6 +9,7 @@ from orchestrator.replay.redaction import redact
 
 HTTP_OK = 200
 DETAIL_CHARS = 200
+RETRY_AFTER_CHARS = 40
 KEPT_BODY_BYTES = 4096
 NOT_A_STREAM = (b"application/json", b"text/html")
 
@@ -18,8 +19,10 @@ class Exchange:
 
     __slots__ = (
         "_body",
+        "_is_chunked",
         "_is_framed",
         "_is_stream",
+        "_retry_after",
         "connect_ns",
         "deadline_ns",
         "detail",
@@ -56,14 +59,21 @@ class Exchange:
         self._body = b""
         self._is_stream = True
         self._is_framed = False
+        self._is_chunked = False
+        self._retry_after = ""
 
     def take_header(self, name: bytes, value: bytes) -> None:
-        """Note the headers that decide how the body is read."""
+        """Note the headers that decide how the body is read, and when a busy server wants to be asked again."""
         match name.lower():
             case b"content-type":
                 self._is_stream = not value.lower().startswith(NOT_A_STREAM)
-            case b"content-length" | b"transfer-encoding":
+            case b"content-length":
                 self._is_framed = True
+            case b"transfer-encoding":
+                self._is_framed = True
+                self._is_chunked = value.strip().lower() == b"chunked"
+            case b"retry-after":
+                self._retry_after = f" (Retry-After: {value.decode(errors='replace')[:RETRY_AFTER_CHARS]})"
             case _:
                 pass
 
@@ -71,12 +81,17 @@ class Exchange:
         """Note the answer's status."""
         self.status = status
 
-    def take_body(self, body: bytes, now_ns: int) -> None:
-        """Scan a piece of the stream, or keep the start of what is none for the record."""
+    @property
+    def is_chunked_stream(self) -> bool:
+        """Say whether what comes is a stream in chunks, whose end can be told from its last bytes."""
+        return self._is_chunked and self._is_stream and self.status == HTTP_OK
+
+    def take_bodies(self, bodies: Sequence[bytes], times_ns: Sequence[int]) -> None:
+        """Scan pieces of the stream, each with its time, or keep the start of what is none for the record."""
         if self.status == HTTP_OK and self._is_stream:
-            self.scanner.feed(body, now_ns)
-        if len(self._body) < KEPT_BODY_BYTES and not self.scanner.event_count:
-            self._body += body[:KEPT_BODY_BYTES]
+            self.scanner.feed_all(bodies, times_ns)
+        if not self.scanner.event_count and len(self._body) < KEPT_BODY_BYTES:
+            self._body = (self._body + b"".join(bodies))[:KEPT_BODY_BYTES]
 
     def end_whole(self, now_ns: int) -> None:
         """End the exchange with its HTTP message: the verdict is on what the message said."""
@@ -103,7 +118,7 @@ class Exchange:
         if self.status is None:
             return why or RequestFailure.CUT_STREAM, detail
         if self.status != HTTP_OK:
-            return RequestFailure.HTTP_STATUS, f"{self.status}: {self._body_text()}"
+            return RequestFailure.HTTP_STATUS, f"{self.status}{self._retry_after}: {self._body_text()}"
         if not self._is_stream:
             return RequestFailure.BAD_RESPONSE, f"expected an event stream, seen {self._body_text()}"
         return self._judge_stream(why, detail)

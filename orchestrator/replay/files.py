@@ -1,91 +1,67 @@
 """Replay logs as Parquet: one row a request, the log's own facts in the file's metadata. Loses nothing."""
 
-import json
 import os
-from array import array
-from dataclasses import asdict, fields
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
 
 from orchestrator.domain.errors import InputError
-from orchestrator.domain.load import OfferedLoad
-from orchestrator.domain.records import ReplayLog, RequestFailure, RequestRecord, Window
+from orchestrator.domain.records import ReplayLog
+from orchestrator.replay.record_file import RecordFile
+from orchestrator.replay.record_rows import to_row
+from orchestrator.replay.record_table import FORMAT, META_KEY, SCHEMA, read_meta, spell_meta, to_table
 
-FORMAT = "seatrial.records/1"
-META_KEY = b"seatrial"
-ARRAY_FIELDS = ("chunk_ns", "chunk_tokens")
-TEXT_FIELDS = ("finish_reason", "failure", "failure_detail")
-
-_load = TypeAdapter[OfferedLoad](OfferedLoad)
-
-
-def _arrow_type(name: str) -> pa.DataType:
-    if name in TEXT_FIELDS:
-        return pa.string()
-    return pa.list_(pa.int64()) if name in ARRAY_FIELDS else pa.int64()
-
-
-SCHEMA = pa.schema([(field.name, _arrow_type(field.name)) for field in fields(RequestRecord)])
+GROUP_ROWS = 65_536
 
 
 def write_records(log: ReplayLog, path: Path) -> None:
-    """Write a log; the file appears whole or not at all.
+    """Write a log; the file appears whole or not at all. A log whose records already lie there is left as it is.
 
     Raises:
         OSError: the folder cannot be written to or the disk is full.
     """
-    rows = [{name: getattr(record, name) for name in SCHEMA.names} for record in log.records]
-    table = pa.Table.from_pylist(rows, schema=SCHEMA).replace_schema_metadata({META_KEY: _spell_meta(log)})
+    if isinstance(log.records, RecordFile) and log.records.path == path:
+        return
+    schema = SCHEMA.with_metadata({META_KEY: spell_meta(log)})
     partial = path.with_name(f".{path.name}.{os.getpid()}")
+    rows = map(to_row, log.records)
     try:
-        pq.write_table(table, partial, compression="zstd")
+        with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+            while group := list(islice(rows, GROUP_ROWS)):
+                writer.write_table(to_table(group))
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
 def read_records(path: Path) -> ReplayLog:
-    """Read what `write_records` wrote.
+    """Read what `write_records` or a streaming replay wrote, whole.
+
+    Raises:
+        InputError: the file is absent, damaged or of another kind.
+    """
+    log = open_records(path)
+    try:
+        return replace(log, records=tuple(log.records))
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise _refusal(path, error) from error
+
+
+def open_records(path: Path) -> ReplayLog:
+    """Return a log whose records stay in the file and are read when they are asked for, a row group at a time.
 
     Raises:
         InputError: the file is absent, damaged or of another kind.
     """
     try:
-        table = pq.read_table(path)
-        meta = json.loads((table.schema.metadata or {})[META_KEY])
-    except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
-        raise InputError(f"{path}: expected request records in Parquet ({FORMAT}), seen {error!r}") from error
-    if meta.pop("format", None) != FORMAT:
-        raise InputError(f"{path}: expected request records of format {FORMAT}; written by another version")
-    return ReplayLog(
-        load=_load.validate_python(meta.pop("load")),
-        records=tuple(_read_record(row) for row in table.to_pylist()),
-        window=Window(**meta.pop("window")),
-        loop_lag_ns=array("q", meta.pop("loop_lag_ns")),
-        **meta,
-    )
+        records = RecordFile(path)
+        return read_meta(records.footer[META_KEY], records)
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise _refusal(path, error) from error
 
 
-def _spell_meta(log: ReplayLog) -> bytes:
-    meta = {
-        "format": FORMAT,
-        "load": log.load.model_dump(mode="json"),
-        "window": asdict(log.window),
-        "loop_lag_ns": log.loop_lag_ns.tolist(),
-        "started_ns": log.started_ns,
-        "drained_ns": log.drained_ns,
-        "client_cpu_ratio": log.client_cpu_ratio,
-        "notes": dict(log.notes),
-    }
-    return json.dumps(meta, allow_nan=False).encode()
-
-
-def _read_record(row: dict[str, Any]) -> RequestRecord:
-    failure = row.pop("failure")
-    arrays: dict[str, Any] = {name: row.pop(name) for name in ARRAY_FIELDS}
-    arrays = {name: None if values is None else array("q", values) for name, values in arrays.items()}
-    return RequestRecord(failure=None if failure is None else RequestFailure(failure), **arrays, **row)
+def _refusal(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: expected request records in Parquet ({FORMAT}), seen {error!r}")

@@ -1,13 +1,14 @@
 """When the next request is sent: on a schedule whatever the server does, or when a user has become free."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from orchestrator.domain.records import Window
 from orchestrator.replay.alarm import open_alarm
 from orchestrator.replay.client import Client
 from orchestrator.replay.exchange import Exchange
+from orchestrator.replay.supply import Supply
 
 BURST = 32
 FAILURE_PAUSE_NS = 100_000_000
@@ -22,6 +23,10 @@ class Issuer(Protocol):
         """Issue from `start_ns` on, nothing at or after the window's end."""
         ...
 
+    def supplied(self) -> None:
+        """Know that the supply has grown or has come to its end."""
+        ...
+
     def close(self) -> None:
         """Issue nothing more."""
         ...
@@ -30,39 +35,47 @@ class Issuer(Protocol):
 class OpenIssuer:
     """Sends every exchange at its absolute time. Late ones go out at once; nothing is ever skipped or waited for."""
 
-    def __init__(self, exchanges: Sequence[Exchange], client: Client, now: Callable[[], int]) -> None:
+    def __init__(self, supply: Supply, client: Client, now: Callable[[], int]) -> None:
         self.exhausted_ns: int | None = None
-        self._exchanges = sorted(exchanges, key=lambda one: one.request.offset_ns)
-        self._due_ns: list[int] = []
+        self._supply = supply
         self._client = client
         self._now = now
-        self._next = 0
+        self._start_ns = 0
+        self._end_ns = 0
+        self._is_waiting = False
         self._alarm = open_alarm(asyncio.get_running_loop(), self._ring)
 
     def begin(self, start_ns: int, window: Window) -> None:
-        """Set the times: a request is issued if it is intended before the window's end."""
-        times = [start_ns + one.request.offset_ns for one in self._exchanges]
-        self._due_ns = [due_ns for due_ns in times if due_ns < window.end_ns]
+        """Issue from `start_ns` on: a request is issued if it is intended before the window's end."""
+        self._start_ns, self._end_ns = start_ns, window.end_ns
         self._wait()
+
+    def supplied(self) -> None:
+        """Wait for the first of what has come, where nothing was left to wait for."""
+        if not self._is_waiting:
+            self._wait()
 
     def close(self) -> None:
         """Issue nothing more."""
-        self._due_ns = self._due_ns[: self._next]
+        self._end_ns = 0
         self._alarm.close()
 
     def _ring(self) -> None:
-        due_ns, sent = self._due_ns, 0
-        while self._next < len(due_ns) and due_ns[self._next] <= self._now():
+        ready, start_ns, sent = self._supply.ready, self._start_ns, 0
+        end_ns = self._end_ns
+        while ready and (due_ns := start_ns + ready[0].request.offset_ns) <= self._now() and due_ns < end_ns:
             if sent == BURST:  # behind: let the loop read answers in between
                 break
-            self._client.send(self._exchanges[self._next], intended_ns=due_ns[self._next])
-            self._next += 1
+            self._client.send(ready.popleft(), intended_ns=due_ns)
             sent += 1
         self._wait()
 
     def _wait(self) -> None:
-        if self._next < len(self._due_ns):
-            self._alarm.set(self._due_ns[self._next] - self._now())
+        ready = self._supply.ready
+        due_ns = self._start_ns + ready[0].request.offset_ns if ready else self._end_ns
+        self._is_waiting = due_ns < self._end_ns
+        if self._is_waiting:
+            self._alarm.set(due_ns - self._now())
 
 
 class ClosedIssuer:
@@ -71,9 +84,10 @@ class ClosedIssuer:
     Users start one after the other over the first half of the warm-up, so that the window sees no start burst.
     """
 
-    def __init__(self, exchanges: Sequence[Exchange], client: Client, now: Callable[[], int], *, users: int) -> None:
+    def __init__(self, supply: Supply, client: Client, now: Callable[[], int], *, users: int) -> None:
         self.exhausted_ns: int | None = None
-        self._exchanges = iter(exchanges)
+        self._supply = supply
+        self._starved: list[int] = []
         self._client = client
         self._now = now
         self._users = users
@@ -87,6 +101,12 @@ class ClosedIssuer:
         stagger_ns = (window.start_ns - start_ns) // (2 * self._users)
         for user in range(self._users):
             self._later(start_ns + user * stagger_ns - self._now())
+
+    def supplied(self) -> None:
+        """Let the users ask who found nothing to ask; they were free from then on."""
+        starved, self._starved = self._starved, []
+        for free_ns in starved:
+            self._ask(free_ns)
 
     def close(self) -> None:
         """Issue nothing more."""
@@ -105,11 +125,12 @@ class ClosedIssuer:
     def _ask(self, free_ns: int) -> None:
         if free_ns >= self._end_ns:
             return
-        exchange = next(self._exchanges, None)
-        if exchange is None:
-            self.exhausted_ns = free_ns if self.exhausted_ns is None else self.exhausted_ns
-            return
-        self._client.send(exchange, intended_ns=free_ns, on_end=self._ended)
+        if self._supply.ready:
+            self._client.send(self._supply.ready.popleft(), intended_ns=free_ns, on_end=self._ended)
+        elif not self._supply.is_whole:
+            self._starved.append(free_ns)
+        elif self.exhausted_ns is None:
+            self.exhausted_ns = free_ns
 
     def _ended(self, exchange: Exchange) -> None:
         if exchange.failure is None:

@@ -10,6 +10,7 @@ from orchestrator.domain.clock import Clock, SystemClock
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.load import ClosedLoad, OpenLoad
 from orchestrator.domain.records import ReplayLog
+from orchestrator.replay.flow import Monitor, RecordSink, RequestFeed
 from orchestrator.replay.issue import ClosedIssuer, OpenIssuer
 from orchestrator.replay.prepared import PreparedRequest
 from orchestrator.replay.quiet import ensure_descriptors, pinned
@@ -17,10 +18,11 @@ from orchestrator.replay.session import Session, Timing
 from orchestrator.replay.watch import ns
 
 WARM_LATENCY_S = 0.1
-MAX_WARM = 64
+MAX_WARM = 512
+POISSON_DEVIATIONS = 4
 
 
-def replay_open(
+def replay_open(  # noqa: PLR0913 - each says one thing of a replay, all but four may stay unsaid
     requests: Sequence[PreparedRequest],
     endpoint: Endpoint,
     *,
@@ -31,17 +33,21 @@ def replay_open(
     cpus: Sequence[int] | None = None,
     stop: threading.Event | None = None,
     start_ns: int | None = None,
+    feed: RequestFeed | None = None,
+    sink: RecordSink | None = None,
+    monitor: Monitor | None = None,
 ) -> ReplayLog:
     """Send requests at absolute times, `offset_ns` after the start, whatever the server does.
 
     Blocks the calling thread, which must not run an event loop. `cpus` pins that thread; `stop` ends the replay early;
-    `start_ns` gives several clients a common start.
+    `start_ns` gives several clients a common start. After `requests` come those of `feed`; records go to `sink`, or
+    stand in the log where there is none; `monitor` may end the load early, which `early_stop` of the log then tells.
 
     Raises:
         InputError: endpoint or cores are of no use.
         MeasurementRefusedError: the machine cannot hold as many connections as a hanging server would need.
     """
-    ensure_descriptors(_most_in_flight(requests, timing))
+    ensure_descriptors(_most_in_flight(requests, timing) if feed is None else _expected_in_flight(load, timing))
     session = Session(
         requests=requests,
         endpoint=endpoint,
@@ -53,12 +59,15 @@ def replay_open(
         warm_connections=min(MAX_WARM, math.ceil(load.rate_rps * WARM_LATENCY_S)),
         stop=stop,
         start_ns=start_ns,
+        feed=feed,
+        sink=sink,
+        monitor=monitor,
     )
     with pinned(cpus):
         return session.run()
 
 
-def replay_closed(
+def replay_closed(  # noqa: PLR0913 - as in `replay_open`
     requests: Sequence[PreparedRequest],
     endpoint: Endpoint,
     *,
@@ -69,10 +78,14 @@ def replay_closed(
     cpus: Sequence[int] | None = None,
     stop: threading.Event | None = None,
     start_ns: int | None = None,
+    feed: RequestFeed | None = None,
+    sink: RecordSink | None = None,
+    monitor: Monitor | None = None,
 ) -> ReplayLog:
     """Keep `load.users` requests in flight: a user asks again when its answer has ended, taking the next request.
 
     A request's intended time is the moment its user became free. Where the requests are used up, the window ends.
+    `feed`, `sink` and `monitor` are those of `replay_open`.
 
     Raises:
         InputError: endpoint or cores are of no use.
@@ -86,10 +99,13 @@ def replay_closed(
         timing=timing,
         dialect=dialect or Dialect(),
         clock=clock or SystemClock(),
-        make_issuer=lambda exchanges, client, now: ClosedIssuer(exchanges, client, now, users=load.users),
+        make_issuer=lambda supply, client, now: ClosedIssuer(supply, client, now, users=load.users),
         warm_connections=load.users,
         stop=stop,
         start_ns=start_ns,
+        feed=feed,
+        sink=sink,
+        monitor=monitor,
     )
     with pinned(cpus):
         return session.run()
@@ -101,3 +117,9 @@ def _most_in_flight(requests: Sequence[PreparedRequest], timing: Timing) -> int:
     offsets = sorted(one.offset_ns for one in requests if one.offset_ns < end_ns)
     span_ns = ns(timing.request_timeout_s)
     return max((index + 1 - bisect_left(offsets, at - span_ns) for index, at in enumerate(offsets)), default=0)
+
+
+def _expected_in_flight(load: OpenLoad, timing: Timing) -> int:
+    """Return the same where the times are not known beforehand: four deviations above the mean of a Poisson count."""
+    mean = load.rate_rps * min(timing.request_timeout_s, timing.warmup_s + timing.measure_s)
+    return math.ceil(mean + POISSON_DEVIATIONS * math.sqrt(mean))

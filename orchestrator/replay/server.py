@@ -1,35 +1,28 @@
 """What a server says of itself, asked outside the measured window: models, token counts, kind, its cache emptied."""
 
-import http.client
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.domain.errors import InputError
+from orchestrator.replay.question import Answer, ask
 from orchestrator.replay.redaction import redact
 
-TIMEOUT_S = 10.0
 HTTP_OK = 200
 
-ServerKind = Literal["vllm", "llamacpp", "simulated", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> dict[str, Any] | None:
-        """Return the body's JSON object, None where it holds none."""
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            return None
-        return value if isinstance(value, dict) else None
+ServerKind = Literal["vllm", "llamacpp", "sglang", "trtllm", "simulated", "other"]
+PREFIXES: Mapping[str, ServerKind] = {
+    "vllm:": "vllm",
+    "llamacpp:": "llamacpp",
+    "sglang:": "sglang",
+    "trtllm_": "trtllm",
+    "simulated_": "simulated",
+}
+OWNERS: Mapping[str, ServerKind] = {
+    "vllm": "vllm",
+    "llamacpp": "llamacpp",
+    "sglang": "sglang",
+    "simulated": "simulated",
+}
 
 
 def served_models(base_url: str, key: str | None = None) -> list[str]:
@@ -114,16 +107,15 @@ def server_kind(base_url: str, key: str | None = None) -> ServerKind:
     if "llama.cpp" in answer.headers.get("server", ""):
         return "llamacpp"
     listing = (answer.json() or {}).get("data")
-    owners = (
-        {str(one.get("owned_by")) for one in listing if isinstance(one, dict)} if isinstance(listing, list) else set()
-    )
-    if "simulated" in owners:
-        return "simulated"
+    owners = {str(one.get("owned_by")) for one in listing if isinstance(one, dict)} if isinstance(listing, list) else {}
+    known = [kind for owner, kind in OWNERS.items() if owner in owners]
+    return known[0] if known else _kind_by_metrics(base_url, key)
+
+
+def _kind_by_metrics(base_url: str, key: str | None) -> ServerKind:
     metrics = _ask(base_url, "/metrics", key)
-    text = metrics.body.decode(errors="replace") if metrics.status == HTTP_OK else ""
-    if "vllm" in owners or "\nvllm:" in text:
-        return "vllm"
-    return "llamacpp" if "llamacpp" in owners or "\nllamacpp:" in text else "other"
+    text = "\n" + metrics.body.decode(errors="replace") if metrics.status == HTTP_OK else ""
+    return next((kind for prefix, kind in PREFIXES.items() if f"\n{prefix}" in text), "other")
 
 
 def _models(base_url: str, key: str | None) -> list[dict[str, Any]]:
@@ -137,34 +129,9 @@ def _models(base_url: str, key: str | None) -> list[dict[str, Any]]:
     return [one for one in listing if isinstance(one, dict)]
 
 
-def _ask(base_url: str, path: str, key: str | None, *, body: dict[str, Any] | None = None) -> _Answer:
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    data = None if body is None else json.dumps(body).encode()
+def _ask(base_url: str, path: str, key: str | None, *, body: dict[str, Any] | None = None) -> Answer:
     try:
-        request = urllib.request.Request(base_url + path, data=data, headers=headers)  # noqa: S310 - see _opener
-        with _opener().open(request, timeout=TIMEOUT_S) as reply:
-            return _Answer(reply.status, _lower(reply.headers), reply.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return _Answer(error.code, _lower(error.headers), error.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
+        return ask(base_url, path, key, body=body)
+    except (OSError, ValueError) as error:
         seen = redact(str(error), key)
         raise InputError(f"{base_url} does not answer ({seen}); is the server up, is the URL right?") from None
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener of http and https only: no files, no proxies, no redirects that would carry the key away."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def _lower(headers: Any) -> dict[str, str]:  # noqa: ANN401 - urllib's message type is private
-    return {str(name).lower(): str(value) for name, value in headers.items()}

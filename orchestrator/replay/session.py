@@ -12,20 +12,22 @@ import uvloop
 from adapters.openai import Dialect
 from orchestrator.domain.clock import Clock
 from orchestrator.domain.endpoint import Endpoint
-from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.domain.load import OfferedLoad
-from orchestrator.domain.records import ReplayLog, Window
+from orchestrator.domain.records import ClientPath, ReplayLog, Window
 from orchestrator.replay.client import Client
-from orchestrator.replay.exchange import Exchange
+from orchestrator.replay.course import Course
+from orchestrator.replay.flow import Monitor, RecordSink, RequestFeed
 from orchestrator.replay.issue import Issuer
+from orchestrator.replay.ledger import Ledger
 from orchestrator.replay.prepared import PreparedRequest
 from orchestrator.replay.quiet import silent_collector
+from orchestrator.replay.supply import Supply
 from orchestrator.replay.target import Address, Target, parse_target, resolve
-from orchestrator.replay.watch import Watch, ns
+from orchestrator.replay.watch import ns
 
 LEAD_NS = 20_000_000
 
-MakeIssuer = Callable[[Sequence[Exchange], Client, Callable[[], int]], Issuer]
+MakeIssuer = Callable[[Supply, Client, Callable[[], int]], Issuer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,11 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one replay does; `warm_connections` are open before it starts, `start_ns` None means at once."""
+    """What one replay does; `warm_connections` are open before it starts, `start_ns` None means at once.
+
+    Requests are those of the sequence, then those of the feed. Records go to the sink, or stand in the log where there
+    is none. The monitor may end the load.
+    """
 
     requests: Sequence[PreparedRequest]
     endpoint: Endpoint
@@ -52,6 +58,9 @@ class Session:
     warm_connections: int
     stop: threading.Event | None = None
     start_ns: int | None = None
+    feed: RequestFeed | None = None
+    sink: RecordSink | None = None
+    monitor: Monitor | None = None
 
     def run(self) -> ReplayLog:
         """Replay and return the log.
@@ -66,92 +75,77 @@ class Session:
             return runner.run(self._replay(target, address))
 
     async def _replay(self, target: Target, address: Address) -> ReplayLog:
-        now = self.clock.now_ns
+        ledger = Ledger(self.endpoint.key, sink=self.sink, monitor=self.monitor)
         client = Client(
             target,
             address,
             dialect=self.dialect,
             clock=self.clock,
             timeout_ns=ns(self.timing.request_timeout_s),
-            request_prefix=f"{now():x}",
+            request_prefix=f"{self.clock.now_ns():x}",
+            tell=ledger.enter,
         )
-        issuer = self.make_issuer([client.exchange(one) for one in self.requests], client, now)
+        supply = Supply(self.requests, self.feed, client.exchange)
+        supply.fill(limit=None)
+        now = self.clock.now_ns
+        course = Course(client, self.make_issuer(supply, client, now), supply, now, self.monitor, self.stop)
         with _faults_raised(), silent_collector():
             try:
                 await client.warm(self.warm_connections)
-                return await self._run_phases(client, issuer)
+                return await self._measure(course, ledger, path=target.client_path)
             finally:
-                issuer.close()
+                course.issuer.close()
                 await client.close()
 
-    async def _run_phases(self, client: Client, issuer: Issuer) -> ReplayLog:
-        now = self.clock.now_ns
-        start_ns = now() + LEAD_NS if self.start_ns is None else self.start_ns
+    async def _measure(self, course: Course, ledger: Ledger, *, path: ClientPath) -> ReplayLog:
+        start_ns = course.now() + LEAD_NS if self.start_ns is None else self.start_ns
         window_ns = start_ns + ns(self.timing.warmup_s)
         window = Window(window_ns, window_ns + ns(self.timing.measure_s))
-        watch = Watch(now, window, client.expire)
-        try:
-            issuer.begin(start_ns, window)
-            await watch.until(lambda at: at >= window.end_ns or issuer.exhausted_ns is not None or self._is_stopped)
-            issuer.close()
-            drain_end_ns = now() + ns(self.timing.drain_s)
-            await watch.until(lambda at: not client.in_flight or at >= drain_end_ns or self._is_stopped)
-            client.cancel_all(
-                "stopped" if self._is_stopped else f"not answered within the drain of {self.timing.drain_s:g} s"
-            )
-        finally:
-            watch.close()
-        return self._log(client, issuer, start_ns=start_ns, window=window, watch=watch)
-
-    @property
-    def _is_stopped(self) -> bool:
-        return self.stop is not None and self.stop.is_set()
-
-    def _log(self, client: Client, issuer: Issuer, *, start_ns: int, window: Window, watch: Watch) -> ReplayLog:
+        watch = await course.run(start_ns, window, drain_ns=ns(self.timing.drain_s))
         return ReplayLog(
             load=self.load,
-            records=tuple(one.record(self.endpoint.key) for one in client.exchanges),
+            records=ledger.records(),
             started_ns=start_ns,
-            window=self._cut(window, issuer.exhausted_ns),
-            drained_ns=self.clock.now_ns(),
+            window=course.cut(window),
+            drained_ns=course.now(),
             loop_lag_ns=watch.loop_lag_ns,
             client_cpu_ratio=watch.cpu_ratio,
-            notes=self._notes(client, issuer),
+            notes=_notes(course),
+            path=path,
+            early_stop=course.early_stop,
         )
 
-    def _cut(self, window: Window, exhausted_ns: int | None) -> Window:
-        if exhausted_ns is None:
-            return window
-        if exhausted_ns <= window.start_ns:
-            raise MeasurementRefusedError(
-                f"{len(self.requests)} requests were used up before the window began; "
-                "prepare more or shorten the warm-up"
-            )
-        return Window(window.start_ns, min(window.end_ns, exhausted_ns))
 
-    def _notes(self, client: Client, issuer: Issuer) -> dict[str, str]:
-        notes = {
-            "request_id_prefix": client.request_prefix,
-            "peak_in_flight": str(client.peak_in_flight),
-            "reconnects": str(sum(one.reconnects for one in client.exchanges)),
-        }
-        if issuer.exhausted_ns is not None:
-            notes["exhausted"] = f"all {len(self.requests)} requests were used up; the window ends there"
-        if self._is_stopped:
-            notes["stopped"] = "the replay was stopped from outside"
-        return notes
+def _notes(course: Course) -> dict[str, str]:
+    notes = {
+        "request_id_prefix": course.client.request_prefix,
+        "peak_in_flight": str(course.client.peak_in_flight),
+        "reconnects": str(course.client.num_reconnects),
+    }
+    if course.issuer.exhausted_ns is not None:
+        notes["exhausted"] = f"all {course.supply.num_taken} requests were used up; the window ends there"
+    if course.is_stopped:
+        notes["stopped"] = "the replay was stopped from outside"
+    return notes
 
 
 @contextlib.contextmanager
 def _faults_raised() -> Iterator[None]:
-    """Raise afterwards what a callback of the loop raised: a fault of ours must not look like one of the server's."""
+    """End the replay with what a callback of the loop raised: our fault must not look like one of the server's."""
     faults: list[BaseException] = []
+    task = asyncio.current_task()
 
     def note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         faults.append(error if isinstance(error, BaseException) else RuntimeError(context["message"]))
+        if task is not None and len(faults) == 1:
+            task.cancel()
 
     asyncio.get_running_loop().set_exception_handler(note)
-    yield
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not faults:
+            raise
     if faults:
         raise faults[0]

@@ -7,11 +7,12 @@ import socket
 import ssl
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from adapters.openai import Dialect
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.errors import InputError
+from orchestrator.domain.records import ClientPath
 
 PROBE_TIMEOUT_S = 5.0
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -22,6 +23,12 @@ class Address(NamedTuple):
 
     host: str
     port: int
+    family: socket.AddressFamily = socket.AF_INET
+
+    @property
+    def socket_address(self) -> tuple[str, int] | str:
+        """Return what a socket connects to; of a Unix socket `host` is the path."""
+        return self.host if self.family == socket.AF_UNIX else (self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +41,26 @@ class Target:
     tls: ssl.SSLContext | None
     keeps_alive: bool
     key: str | None = field(default=None, repr=False)
+    socket_path: str | None = None
 
     @property
     def server_name(self) -> str | None:
         """Return the name that the server's certificate must carry, None without TLS."""
         return self.host if self.tls else None
 
+    @property
+    def client_path(self) -> ClientPath:
+        """Say how requests travel there."""
+        if self.socket_path is not None:
+            return ClientPath.UNIX
+        return ClientPath.TLS if self.tls else ClientPath.DIRECT
+
     def head(self, request_id: str, body_bytes: int) -> bytes:
         """Return a request's line and headers, up to and with the empty line."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         lines = [
             f"POST {self.path} HTTP/1.1",
-            f"Host: {host}:{self.port}",
+            f"Host: {host}" if self.socket_path is not None else f"Host: {host}:{self.port}",
             "Content-Type: application/json",
             "Accept: text/event-stream",
             f"X-Request-Id: {request_id}",
@@ -57,28 +72,45 @@ class Target:
 
 
 def parse_target(endpoint: Endpoint, dialect: Dialect) -> Target:
-    """Take an endpoint's address apart.
+    """Take an endpoint's address apart: http, https, or a Unix socket.
+
+    A socket is `unix:///run/engine.sock`, or `http+unix://%2Frun%2Fengine.sock/prefix` where paths have a prefix.
 
     Raises:
-        InputError: it is no http or https URL with a host, or the key cannot stand in a header.
+        InputError: it is none of these, or the key cannot stand in a header.
     """
     parts = urlsplit(endpoint.base_url)
     try:
         port = parts.port
     except ValueError as error:
         raise InputError(f"{endpoint.base_url!r} has no usable port: {error}") from error
-    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or parts.query or parts.fragment:
+    socket_path = _socket_path(parts)
+    if socket_path is None and (parts.scheme not in DEFAULT_PORTS or not parts.hostname):
+        raise InputError(f"expected a URL such as http://127.0.0.1:8000, seen {endpoint.base_url!r}")
+    if parts.query or parts.fragment:
         raise InputError(f"expected a URL such as http://127.0.0.1:8000, seen {endpoint.base_url!r}")
     if endpoint.key is not None and not (endpoint.key.isascii() and endpoint.key.isprintable()):
         raise InputError("the API key holds characters that cannot stand in a header; check it for line breaks")
     return Target(
-        host=parts.hostname,
-        port=port or DEFAULT_PORTS[parts.scheme],
-        path=parts.path.rstrip("/") + dialect.path,
+        host="localhost" if socket_path is not None else str(parts.hostname),
+        port=0 if socket_path is not None else port or DEFAULT_PORTS[parts.scheme],
+        path=("" if parts.scheme == "unix" else parts.path.rstrip("/")) + dialect.path,
         tls=ssl.create_default_context() if parts.scheme == "https" else None,
         keeps_alive=dialect.capabilities.keeps_alive,
         key=endpoint.key,
+        socket_path=socket_path,
     )
+
+
+def _socket_path(parts: SplitResult) -> str | None:
+    """Return the path of the Unix socket that a URL names, None where it names none."""
+    match parts.scheme:
+        case "unix":
+            return parts.path if parts.path and not parts.netloc else None
+        case "http+unix":
+            return unquote(parts.netloc) or None
+        case _:
+            return None
 
 
 def resolve(target: Target) -> Address:
@@ -87,17 +119,19 @@ def resolve(target: Target) -> Address:
     Raises:
         InputError: the name has no address.
     """
+    if target.socket_path is not None:
+        return Address(target.socket_path, 0, socket.AF_UNIX)
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise InputError(f"no address for host {target.host!r}: {error}; check the URL") from error
-    addresses = [Address(str(entry[4][0]), target.port) for entry in found]
+    addresses = [Address(str(entry[4][0]), target.port, entry[0]) for entry in found]
     return next(filter(_takes_connection, addresses), addresses[0])
 
 
 def _takes_connection(address: Address) -> bool:
     try:
-        with socket.create_connection(address, timeout=PROBE_TIMEOUT_S):
+        with socket.create_connection((address.host, address.port), timeout=PROBE_TIMEOUT_S):
             return True
     except OSError:
         return False

@@ -37,28 +37,30 @@ class Watch:
         self._waiter = (is_over, future)
         await future
 
+    def end_window(self, now_ns: int) -> None:
+        """Know that the window has ended, at its own end or earlier; one that no two ticks saw has no CPU time."""
+        if self._cpu_began is not None and self.cpu_ratio is None and now_ns > self._cpu_began[0]:
+            began_ns, cpu_ns = self._cpu_began
+            self.cpu_ratio = (time.thread_time_ns() - cpu_ns) / (now_ns - began_ns)
+
     def close(self) -> None:
         """Tick no more."""
         self._alarm.close()
 
     def _tick(self) -> None:
         now_ns = self._now()
+        if self._cpu_began is None and now_ns >= self._window.start_ns:
+            self._cpu_began = (now_ns, time.thread_time_ns())
         while self._due_ns <= now_ns:
             if now_ns >= self._window.start_ns:
                 self.loop_lag_ns.append(now_ns - self._due_ns)
             self._due_ns += TICK_NS
-        self._sample_cpu(now_ns)
+        if now_ns >= self._window.end_ns:
+            self.end_window(now_ns)
         self._on_tick(now_ns)
         if self._waiter is not None and not self._waiter[1].done() and self._waiter[0](now_ns):
             self._waiter[1].set_result(None)
         self._alarm.set(self._due_ns - self._now())
-
-    def _sample_cpu(self, now_ns: int) -> None:
-        if self._cpu_began is None and now_ns >= self._window.start_ns:
-            self._cpu_began = (now_ns, time.thread_time_ns())
-        elif self._cpu_began is not None and self.cpu_ratio is None and now_ns >= self._window.end_ns:
-            began_ns, cpu_ns = self._cpu_began
-            self.cpu_ratio = (time.thread_time_ns() - cpu_ns) / (now_ns - began_ns)
 
 
 def ns(seconds: float) -> int:

@@ -6,37 +6,77 @@ from typing import NamedTuple
 from orchestrator.analysis.comparison import compare_to_defaults
 from orchestrator.analysis.curve import Curve
 from orchestrator.domain.agreement import GREEDY
-from orchestrator.domain.measurement import Distribution, Measurement
+from orchestrator.domain.distribution import Distribution, Part
+from orchestrator.domain.measurement import Measurement, Rate
 from orchestrator.domain.outcome import Completed, Pruned, TrialOutcome
 from orchestrator.domain.slo import Slo
 from orchestrator.domain.study_record import StudyRecord, TrialRecord, load_label
-from orchestrator.metrics.percentiles import PERCENTILES, requests_needed
+from orchestrator.metrics.percentiles import PERCENTILES
+from orchestrator.report.conditions import (
+    FROM_INTENDED,
+    FROM_SEND,
+    JUDGED,
+    NOT_MEASURED,
+    calibration_text,
+    is_unstable,
+    notes,
+    stable_label,
+)
 from orchestrator.report.labels import assignment_text, outcome_name, outcome_reason
-from orchestrator.report.numbers import MISSING, mebibytes, milliseconds, number, percent, percentile_ms
+from orchestrator.report.numbers import (
+    MISSING,
+    mebibytes,
+    milliseconds,
+    number,
+    percent,
+    percentile_ms,
+    values_needed,
+    with_interval,
+)
 
 LOAD_HEADS = (
     "offered load",
     "achieved (requests/s)",
-    "issued / failed",
-    "TTFT P50 (ms)",
-    "TTFT P90 (ms)",
-    "TTFT P99 (ms)",
+    "issued / failed / drained",
+    "completed (requests/s)",
+    "output tokens/s",
     "TPOT P50 (ms)",
-    "E2E P50 (ms)",
-    "E2E P90 (ms)",
+    "TPOT P90 (ms)",
     "goodput (requests/s)",
     "SLO attainment",
     "memory peak (MiB)",
     "client",
 )
+LATENCY_HEADS = (
+    "offered load",
+    "counted",
+    "TTFT P50 (ms)",
+    "TTFT P90 (ms)",
+    "TTFT P99 (ms)",
+    "E2E P50 (ms)",
+    "E2E P90 (ms)",
+    "E2E P99 (ms)",
+)
+UNSTABLE_EXPLAINED = (
+    "There, percentiles are those of an unstable queue and grow with the window. Where a load was given up, goodput "
+    'and attainment count what was no longer offered as missed; "window" under Measurements says when and why.'
+)
+TABLES_EXPLAINED = (
+    'A percentile is shown where the sample carries it; "needs N" is the number of requests it would take. '
+    "In brackets: 95 % interval, where there is one. Latencies stand twice, from send and from intended arrival. "
+    f"{JUDGED}"
+)
 TRIAL_HEADS = ("trial", "engine", "assignment", "outcome", "loads", "score", "capacity", "wall (s)", "overhead (s)")
 
 
 class LoadRow(NamedTuple):
-    """One measurement as text, in the order of LOAD_HEADS."""
+    """One measurement as text: `cells` by LOAD_HEADS, `latencies` by LATENCY_HEADS, `conditions` by CONDITION_HEADS."""
 
     cells: tuple[str, ...]
     verdict: str
+    latencies: tuple[tuple[str, ...], ...]
+    conditions: tuple[str, ...]
+    is_unstable: bool
 
 
 class TrialRow(NamedTuple):
@@ -48,6 +88,7 @@ class TrialRow(NamedTuple):
     reason: str
     loads: tuple[LoadRow, ...]
     facts: Mapping[str, str]
+    calibration: str
 
 
 def trial_rows(record: StudyRecord) -> tuple[TrialRow, ...]:
@@ -84,6 +125,26 @@ def slo_text(slo: Slo | None) -> str:
     return f"{told}, for {percent(slo.attainment)} of the requests issued"
 
 
+def rate(one: Measurement, name: Rate) -> str:
+    """Spell a rate of a measurement with its interval."""
+    return with_interval(getattr(one, name), one.rate_intervals.get(name), number)
+
+
+def attainment(one: Measurement) -> str:
+    """Spell the share of requests that met the SLO with its interval."""
+    return with_interval(one.slo_attainment, one.rate_intervals.get("slo_attainment"), percent)
+
+
+def unstable_loads(record: StudyRecord) -> tuple[str, ...]:
+    """Name the loads, with their trials, that outgrew the server."""
+    return tuple(
+        f"trial {trial.trial.number} ({trial.trial.label}) at {load_label(one)}"
+        for trial in record.trials
+        for one in trial.measurements
+        if is_unstable(one)
+    )
+
+
 def unmeasured(record: StudyRecord) -> tuple[str, ...]:
     """List what the study does not say, and what saying it would need."""
     return tuple(dict.fromkeys(_unmeasured(record)))
@@ -110,28 +171,36 @@ def _trial_row(trial: TrialRecord, slo: Slo | None) -> TrialRow:
     )
     loads = tuple(_load_row(one) for one in sorted(trial.measurements, key=lambda one: one.step))
     facts = {key: value for key, value in trial.facts.items() if key != GREEDY}  # it has a section of its own
-    return TrialRow(trial.trial.trial_id, cells, name, outcome_reason(trial.outcome), loads, facts)
+    calibration = "; ".join(dict.fromkeys(calibration_text(one) for one in trial.measurements)) or NOT_MEASURED
+    return TrialRow(trial.trial.trial_id, cells, name, outcome_reason(trial.outcome), loads, facts, calibration)
 
 
 def _load_row(one: Measurement) -> LoadRow:
-    verdict = one.fidelity.verdict.value
-    reasons = "; ".join(one.fidelity.reasons)
+    label, verdict, unstable = stable_label(one), one.fidelity.verdict.value, is_unstable(one)
     cells = (
-        load_label(one),
-        number(one.achieved_rps),
-        f"{one.num_issued} / {one.num_failed}",
-        percentile_ms(one.ttft_s, "p50"),
-        percentile_ms(one.ttft_s, "p90"),
-        percentile_ms(one.ttft_s, "p99"),
-        percentile_ms(one.tpot_s, "p50"),
-        percentile_ms(one.e2e_s, "p50"),
-        percentile_ms(one.e2e_s, "p90"),
-        number(one.goodput_rps),
-        percent(one.slo_attainment),
+        label,
+        rate(one, "achieved_rps"),
+        f"{one.num_issued} / {one.num_failed} / {one.num_drained}",
+        rate(one, "requests_per_s"),
+        rate(one, "output_tokens_per_s"),
+        percentile_ms(one.tpot_s, "p50", is_unstable=unstable),
+        percentile_ms(one.tpot_s, "p90", is_unstable=unstable),
+        rate(one, "goodput_rps"),
+        attainment(one),
         mebibytes(one.resources.host_memory_peak_bytes),
-        f"{verdict}: {reasons}" if reasons else verdict,
+        verdict,
     )
-    return LoadRow(cells, verdict)
+    latencies = (
+        (label, FROM_SEND, *_percentiles(one, "ttft_s", "e2e_s")),
+        (label, FROM_INTENDED, *_percentiles(one, "ttft_from_intended_s", "e2e_from_intended_s")),
+    )
+    return LoadRow(cells, verdict, latencies, (label, *notes(one)), unstable)
+
+
+def _percentiles(one: Measurement, *names: str) -> tuple[str, ...]:
+    parts: tuple[Part, ...] = ("p50", "p90", "p99")
+    unstable = is_unstable(one)
+    return tuple(percentile_ms(getattr(one, name), part, is_unstable=unstable) for name in names for part in parts)
 
 
 def _score(outcome: TrialOutcome | None) -> float | None:
@@ -157,6 +226,7 @@ def _unmeasured(record: StudyRecord) -> Iterator[str]:
     measured = [one for trial in record.trials for one in trial.measurements]
     yield from _thin(measured)
     absent: dict[str, bool] = {
+        "calibration of the client": all(one.calibration is None for one in measured),
         "prefix-cache hit rate": all(one.cache.hit_ratio is None for one in measured),
         "KV-cache use": all(one.resources.kv_cache_utilization_peak is None for one in measured),
         "memory of the engine": all(one.resources.host_memory_peak_bytes is None for one in measured),
@@ -173,10 +243,11 @@ def _unmeasured(record: StudyRecord) -> Iterator[str]:
 def _thin(measured: list[Measurement]) -> Iterator[str]:
     """Say which percentiles of TTFT no window or only some windows carried."""
     samples: list[Distribution] = [one.ttft_s for one in measured]
-    for name, quantile in PERCENTILES.items():
+    for name in PERCENTILES:
         thin = [one.count for one in samples if getattr(one, name) is None]
         if thin:
+            needed = max(values_needed(one, name) for one in samples)
             yield (
                 f"{name.upper()} of TTFT: at {len(thin)} of {len(samples)} loads the window was too short; it needs "
-                f"{requests_needed(quantile)} requests, the largest such window had {max(thin)}"
+                f"{needed} requests, the largest such window had {max(thin)}"
             )

@@ -15,7 +15,7 @@ def environment_rows(record: StudyRecord) -> tuple[tuple[str, str], ...]:
         "schedule digests": ", ".join(schedules),
         "prompt content": ", ".join(dict.fromkeys(one.content for one in measured)),
         "length scale": ", ".join(dict.fromkeys(str(one.length_scale) for one in measured if one.length_scale)),
-        "cache policy": record.spec.cache,
+        "cache policy": str(record.spec.cache),
         "path to the engine": record.spec.deploy.via,
         "seed": str(record.spec.seed),
         **{f"version of {name}": version for name, version in sorted(record.versions.items())},

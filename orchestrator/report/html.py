@@ -6,7 +6,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from orchestrator.domain.study_record import StudyRecord
 from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_asked
-from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
+from orchestrator.report.conditions import CONDITION_HEADS
+from orchestrator.report.content import (
+    LATENCY_HEADS,
+    LOAD_HEADS,
+    TABLES_EXPLAINED,
+    TRIAL_HEADS,
+    UNSTABLE_EXPLAINED,
+    is_sound,
+    slo_text,
+    summary,
+    trial_rows,
+    unmeasured,
+    unstable_loads,
+)
 from orchestrator.report.curves import draw_overlay
 from orchestrator.report.environment import environment_rows
 from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
@@ -27,6 +40,11 @@ def to_html(record: StudyRecord) -> str:
         is_sound=is_sound(record),
         trial_heads=TRIAL_HEADS,
         load_heads=LOAD_HEADS,
+        latency_heads=LATENCY_HEADS,
+        condition_heads=CONDITION_HEADS,
+        tables_explained=TABLES_EXPLAINED,
+        unstable_loads=unstable_loads(record),
+        unstable_explained=UNSTABLE_EXPLAINED,
         trials=trial_rows(record),
         overlay=_overlay(record),
         timelines=_timelines(record),

@@ -4,7 +4,21 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.study_record import StudyRecord
 from orchestrator.report.agreement import DIFFERENCE_HEADS, agreement_text, how_asked
-from orchestrator.report.content import LOAD_HEADS, TRIAL_HEADS, is_sound, slo_text, summary, trial_rows, unmeasured
+from orchestrator.report.conditions import CONDITION_HEADS
+from orchestrator.report.content import (
+    LATENCY_HEADS,
+    LOAD_HEADS,
+    TABLES_EXPLAINED,
+    TRIAL_HEADS,
+    UNSTABLE_EXPLAINED,
+    TrialRow,
+    is_sound,
+    slo_text,
+    summary,
+    trial_rows,
+    unmeasured,
+    unstable_loads,
+)
 from orchestrator.report.environment import environment_rows
 from orchestrator.report.fairness import UNEQUAL_HEADS, unequal, unequal_rows
 from orchestrator.report.resolved import RESOLVED_HEADS, resolved_rows
@@ -37,6 +51,8 @@ def flags(record: StudyRecord) -> Iterator[str]:
         yield "**Partial.** The study has not come to its end; trials are missing."
     if not is_sound(record):
         yield "**Not every figure is sound.** At some loads the client did not keep its own pace."
+    if unstable := unstable_loads(record):
+        yield f"**Loads outgrew the server:** {escape(', '.join(unstable))}. {UNSTABLE_EXPLAINED}"
     yield from (escape(note) for note in record.notes)
 
 
@@ -51,12 +67,10 @@ def _lines(record: StudyRecord) -> Iterator[str]:
     yield f"\nSLO: {slo_text(record.spec.slo)}. Objective: {record.spec.search.objective}.\n\n## Trials\n"
     yield from table((*TRIAL_HEADS, "reason"), [(*row.cells, row.reason) for row in rows])
     yield "\n## Measurements\n"
-    yield 'A percentile is shown where the sample carries it; "needs N" is the number of requests it would take.'
-    yield "Latencies count from send."
+    yield TABLES_EXPLAINED
     for row in rows:
         if row.loads:
-            yield f"\n### Trial {row.cells[0]}, {escape(row.cells[1])}: {escape(row.cells[2])}\n"
-            yield from table(LOAD_HEADS, [load.cells for load in row.loads])
+            yield from _measurements(row)
     yield from _unequal(record)
     yield from _agreement(record)
     yield from _resolved(record)
@@ -64,6 +78,16 @@ def _lines(record: StudyRecord) -> Iterator[str]:
     yield from [f"- {escape(line)}" for line in unmeasured(record)] or ["Nothing that this report shows is missing."]
     yield "\n## Environment\n"
     yield from table(("what", "value"), environment_rows(record))
+
+
+def _measurements(row: TrialRow) -> Iterator[str]:
+    yield f"\n### Trial {row.cells[0]}, {escape(row.cells[1])}: {escape(row.cells[2])}\n"
+    yield from table(LOAD_HEADS, [load.cells for load in row.loads])
+    yield ""
+    yield from table(LATENCY_HEADS, [line for load in row.loads for line in load.latencies])
+    yield ""
+    yield from table(CONDITION_HEADS, [load.conditions for load in row.loads])
+    yield f"\nCalibration: {escape(row.calibration)}."
 
 
 def _unequal(record: StudyRecord) -> Iterator[str]:

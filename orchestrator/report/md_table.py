@@ -4,14 +4,35 @@ from collections.abc import Iterator
 
 from orchestrator.analysis.curve import rank
 from orchestrator.domain.errors import InputError
-from orchestrator.domain.measurement import Measurement, Verdict
+from orchestrator.domain.fidelity import Verdict
+from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.study_record import StudyRecord, TrialRecord, load_label
-from orchestrator.report.content import capacity_text, slo_text
+from orchestrator.report.conditions import (
+    FROM_INTENDED,
+    FROM_SEND,
+    JUDGED,
+    cache_text,
+    calibration_text,
+    is_unstable,
+    stable_label,
+    window_text,
+)
+from orchestrator.report.content import attainment, capacity_text, rate, slo_text
 from orchestrator.report.labels import assignment_text
 from orchestrator.report.markdown import escape, flags, table
-from orchestrator.report.numbers import number, percent, percentile_ms
+from orchestrator.report.numbers import percentile_ms
 
-_HEADS = ("offered load", "TTFT P50 (ms)", "TTFT P90 (ms)", "TPOT P50 (ms)", "E2E P90 (ms)", "goodput", "attainment")
+_HEADS = (
+    "offered load",
+    f"TTFT P50 {FROM_SEND} (ms)",
+    f"TTFT P90 {FROM_SEND} (ms)",
+    f"TTFT P90 {FROM_INTENDED} (ms)",
+    "TPOT P50 (ms)",
+    f"E2E P90 {FROM_SEND} (ms)",
+    f"E2E P90 {FROM_INTENDED} (ms)",
+    "goodput (requests/s)",
+    "attainment",
+)
 
 
 def to_md_table(record: StudyRecord, *, trial: str | None = None) -> str:
@@ -54,25 +75,31 @@ def _lines(record: StudyRecord, trial: TrialRecord) -> Iterator[str]:
 
 
 def _row(one: Measurement) -> tuple[str, ...]:
+    unstable = is_unstable(one)
     return (
-        load_label(one),
-        percentile_ms(one.ttft_s, "p50"),
-        percentile_ms(one.ttft_s, "p90"),
-        percentile_ms(one.tpot_s, "p50"),
-        percentile_ms(one.e2e_s, "p90"),
-        number(one.goodput_rps),
-        percent(one.slo_attainment),
+        stable_label(one),
+        percentile_ms(one.ttft_s, "p50", is_unstable=unstable),
+        percentile_ms(one.ttft_s, "p90", is_unstable=unstable),
+        percentile_ms(one.ttft_from_intended_s, "p90", is_unstable=unstable),
+        percentile_ms(one.tpot_s, "p50", is_unstable=unstable),
+        percentile_ms(one.e2e_s, "p90", is_unstable=unstable),
+        percentile_ms(one.e2e_from_intended_s, "p90", is_unstable=unstable),
+        rate(one, "goodput_rps"),
+        attainment(one),
     )
 
 
 def _facts(record: StudyRecord, trial: TrialRecord) -> Iterator[tuple[str, str]]:
     first = trial.measurements[0]
     yield "capacity", capacity_text(trial, record.spec.slo)
-    yield "SLO", slo_text(record.spec.slo)
+    yield "SLO", f"{slo_text(record.spec.slo)}; {JUDGED}"
     yield "engine", f"{trial.trial.label}: {assignment_text(trial)}"
     yield "model", f"{record.spec.model.name} {record.spec.model.variant}, sha256 {trial.trial.model_sha256[:16]}"
     yield "traffic", f"{first.content} prompts, schedule {first.schedule_digest}, cache {first.cache.policy}"
     yield "client", verdict_text(trial.measurements)
+    yield "calibration", "; ".join(dict.fromkeys(calibration_text(one) for one in trial.measurements))
+    yield from ((f"window at {stable_label(one)}", window_text(one)) for one in trial.measurements)
+    yield "cache", "; ".join(dict.fromkeys(cache_text(one.cache) for one in trial.measurements))
     yield from ((f"version of {name}", version) for name, version in sorted(record.versions.items()))
     yield from sorted(record.tags.items())
     yield "digest", f"study {record.digest}, trial {trial.trial.digest}"

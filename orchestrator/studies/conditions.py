@@ -21,7 +21,7 @@ def conditions_of(study: StudySpec, candidates: Sequence[Candidate], host: Mappi
     return {
         "model": study.model.name,
         "workload_digest": digest(study.workload.model_dump(mode="json")),
-        "cache_policy": study.cache,
+        "cache_policy": str(study.cache),
         "via": study.deploy.via,
         "deployer": study.deploy.deployer,
         **_weights(candidates),

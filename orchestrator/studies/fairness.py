@@ -68,7 +68,7 @@ def _conditions(study: StudySpec, candidate: Candidate, host: Mapping[str, str])
         "hardware": _hardware(host),
         "cores": _cores(study, host),
         "traffic": digest({"workload": study.workload.model_dump(mode="json"), "seed": study.seed}),
-        "cache_policy": study.cache,
+        "cache_policy": str(study.cache),
         "via": "serve" if in_serve else study.deploy.via,
     }
 

@@ -63,6 +63,7 @@ class LocalRunner:
             folder=job.folder / trial.trial_id,
             environment=job.environment,
             skip=known,
+            calibration=job.calibration,
         )
         result = run_trial(
             run,

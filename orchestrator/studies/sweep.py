@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.domain.calibration import Calibration
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Infeasible, TrialOutcome
@@ -53,6 +54,7 @@ def run_sweep(
     observer: Observer,
     clock: Clock,
     past: Iterable[PastTrial] = (),
+    calibration: Calibration | None = None,
 ) -> None:
     """Run every candidate's search with an equal share of trials and of the time that is left.
 
@@ -76,6 +78,7 @@ def run_sweep(
             trials=study.budget.trials,
             past=tuple(one for one in known if _counts(one, candidate)),
             deadline_s=_share_s(study, spent_s=spent_s, candidates_left=len(candidates) - index),
+            calibration=calibration,
         )
         if candidate.obstacles:
             _record_obstacles(job, candidate, observer)

@@ -13,8 +13,8 @@ from typing import Self
 from adapters.protocol import ServerMetric
 from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.domain.telemetry import Telemetry
-from orchestrator.telemetry import sampler
 from orchestrator.telemetry.exposition import plan_targets, target_units
+from orchestrator.telemetry.order import Order
 from orchestrator.telemetry.sample_file import SampleFile
 
 NS_PER_S = 1_000_000_000
@@ -23,6 +23,7 @@ START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 SAMPLES_NAME = "telemetry.jsonl"
 LOG_NAME = "telemetry.log"
+SAMPLER = "orchestrator.telemetry.sampler"
 
 
 class Collector:
@@ -46,7 +47,7 @@ class Collector:
         targets = plan_targets(server_metrics)
         self._interval_s = 1 / hz
         self._folder = folder
-        self._order = sampler.Order(
+        self._order = Order(
             path=str(folder / SAMPLES_NAME),
             interval_ns=round(NS_PER_S / hz),
             metrics_url=metrics_url,
@@ -109,7 +110,7 @@ class Collector:
         self.stop()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", sampler.__name__]
+        command = [sys.executable, "-m", SAMPLER]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with (self._folder / LOG_NAME).open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own program by our own interpreter

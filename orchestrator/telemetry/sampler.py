@@ -11,29 +11,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from orchestrator.telemetry.device_source import DeviceSource
 from orchestrator.telemetry.engine_source import EngineSource
 from orchestrator.telemetry.exposition import Target
 from orchestrator.telemetry.nvml import open_probe
+from orchestrator.telemetry.order import Order
 from orchestrator.telemetry.process_source import HostSource, TreeSource
 from orchestrator.telemetry.reading import Source
 from orchestrator.telemetry.sampling import Sink, look, sample
 
 PARENT_CHECK_S = 1.0
-
-
-class Order(NamedTuple):
-    """What to sample, how often, on which cores, and where the lines go; plain JSON, since models import slowly."""
-
-    path: str
-    interval_ns: int
-    metrics_url: str | None
-    targets: dict[str, list[Any]]
-    root_pid: int | None
-    devices: list[int] | None
-    cpus: list[int] | None
 
 
 def sources(order: Order) -> Iterator[Source]:

@@ -176,7 +176,7 @@ def _traffic_tags(spec: StudySpec) -> dict[str, str]:
         "model.variant": spec.model.variant,
         "workload": json.dumps(redact(spec.workload.model_dump(mode="json")), sort_keys=True),
         "window": json.dumps(spec.window.model_dump(mode="json"), sort_keys=True),
-        "cache.policy": spec.cache,
+        "cache.policy": str(spec.cache),
         "via": spec.deploy.via,
         "seed": str(spec.seed),
     }

@@ -1,30 +1,31 @@
 """One measurement of a trial: set the cache state, replay one load, scrape, write the raw data, summarise."""
 
-import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.protocol import EngineAdapter, ModelRef
 from orchestrator.deploy.readiness import NotReadyError, prove_token
-from orchestrator.domain.clock import Clock
+from orchestrator.domain.cache import CacheFacts
+from orchestrator.domain.calibration import Calibration
+from orchestrator.domain.clock import Clock, utc_now
 from orchestrator.domain.deployment import Deployment
-from orchestrator.domain.errors import DeploymentError, MeasurementRefusedError
+from orchestrator.domain.errors import DeploymentError
 from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.study import StudySpec
 from orchestrator.domain.trial import TrialSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.replay.files import write_records
-from orchestrator.replay.server import reset_cache
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.files import write_telemetry
+from orchestrator.trials.cache_setting import empty_cache, grain_of, salt_for, set_warmth
 from orchestrator.trials.traffic import Target, Traffic, check_lora, offer, traffic_for
 from workloads.schedule_file import write_schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a measurement takes place: the trial, its study, its running engine, its folder."""
+    """Where a measurement takes place: the trial, its study, its engine, its folder; and what the client can do."""
 
     trial: TrialSpec
     study: StudySpec
@@ -33,6 +34,7 @@ class Site:
     deployment: Deployment
     clock: Clock
     folder: Path
+    calibration: Calibration | None = None
 
 
 def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
@@ -44,11 +46,12 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
     """
     study, deployment = site.study, site.deployment
     deployment.check_alive()
-    _set_cache(site)
     target = Target(deployment.endpoint, site.adapter.capabilities, site.model.tokenizer_path)
     check_lora(study.workload, deployment.endpoint)
-    traffic = traffic_for(study.workload, load, study.window, target=target, salt=salt_for(study, load))
+    salt = salt_for(study, load)
+    cold = traffic_for(study.workload, load, study.window, target=target, salt=salt)
     collector.await_ready()
+    traffic, cache = _set_cache(site, cold, target=target, salt=salt)
     started_at = utc_now(site.clock)
     log = offer(
         traffic,
@@ -58,6 +61,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
         route=study.workload.dialect,
         clock=site.clock,
         cpus=study.deploy.client_cpus,
+        workers=study.deploy.client_workers,
     )
     _prove_alive(site, target)
     telemetry = collector.snapshot()
@@ -66,7 +70,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
     write_schedule(traffic.schedule, folder / "schedule.parquet")
     write_records(log, folder / "requests.parquet")
     write_telemetry(telemetry, site.folder / "telemetry.parquet")
-    return summarise(log, _facts(site, traffic, started_at), slo=study.slo, telemetry=telemetry)
+    return summarise(log, _facts(site, traffic, cache, started_at=started_at), slo=study.slo, telemetry=telemetry)
 
 
 def _prove_alive(site: Site, target: Target) -> None:
@@ -85,38 +89,29 @@ def _prove_alive(site: Site, target: Target) -> None:
         site.deployment.check_alive()
 
 
-def salt_for(study: StudySpec, load: OfferedLoad) -> str:
-    """Name the salt of a load: one a load under `salted`, one for all otherwise."""
-    return f"{study.seed}/{load.mode}/{load.step}" if study.cache == "salted" else f"{study.seed}"
+def _set_cache(site: Site, traffic: Traffic, *, target: Target, salt: str) -> tuple[Traffic, CacheFacts]:
+    """Bring the cache into the state that the study asks for; return the traffic for it and what to expect."""
+    study, adapter, deployment = site.study, site.adapter, site.deployment
+    enforced_by = empty_cache(study.cache, deployment.endpoint, adapter.capabilities, engine=adapter.name)
+    config = adapter.config_type.model_validate(site.trial.config)
+    grain = grain_of(adapter.name, config, deployment.resolved)
+    traffic, facts = set_warmth(study, traffic, target=target, grain=grain, salt=salt, clock=site.clock)
+    return traffic, replace(facts, enforced_by=enforced_by)
 
 
-def utc_now(clock: Clock) -> str:
-    """Return the wall time as ISO 8601 in UTC."""
-    return datetime.datetime.fromtimestamp(clock.wall_s(), datetime.UTC).isoformat()
-
-
-def _set_cache(site: Site) -> None:
-    if site.study.cache != "reset":
-        return
-    path = site.adapter.capabilities.cache_reset_path
-    if path is None:
-        raise MeasurementRefusedError(
-            f"cache: reset needs an engine that can reset its prefix cache; {site.adapter.name} cannot, use salted"
-        )
-    endpoint = site.deployment.endpoint
-    reset_cache(endpoint.base_url, path, endpoint.key)
-
-
-def _facts(site: Site, traffic: Traffic, started_at: str) -> MeasurementFacts:
+def _facts(site: Site, traffic: Traffic, cache: CacheFacts, *, started_at: str) -> MeasurementFacts:
     workload = site.study.workload
     return MeasurementFacts(
         trial_digest=site.trial.digest,
         schedule_digest=traffic.schedule.digest,
         content=workload.content,
         length_scale=workload.lengths.input_factor,
-        cache_policy=site.study.cache,
+        cache_policy=cache.policy,
+        cache=cache,
+        calibration=site.calibration,
         is_simulated=site.adapter.capabilities.is_simulated,
         started_at=started_at,
         warmup_s=site.study.window.warmup_s,
+        measure_s=site.study.window.measure_s,
         stop=traffic.stop,
     )

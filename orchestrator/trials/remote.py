@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from adapters.protocol import Capabilities
-from orchestrator.domain.clock import Clock
+from orchestrator.domain.clock import Clock, utc_now
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.load import OfferedLoad
 from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.records import ReplayLog
 from orchestrator.domain.slo import Slo
-from orchestrator.domain.study import WindowSpec
+from orchestrator.domain.telemetry import Telemetry
+from orchestrator.domain.window import WindowSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.replay.server import count_tokens, count_tokens_by_usage, served_models, server_kind
-from orchestrator.trials.measuring import utc_now
-from orchestrator.trials.traffic import Target, check_lora, offer, traffic_for
+from orchestrator.trials.counted import counted
+from orchestrator.trials.traffic import Target, Traffic, check_lora, offer, traffic_for
 from workloads.corpus import english_corpus
 from workloads.digest import digest
 from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER
@@ -24,7 +26,9 @@ from workloads.workload import Workload
 # What is known of servers by the way they introduce themselves; a stranger is asked for nothing special.
 KNOWN_SERVERS = {
     "vllm": Capabilities(output_length_control="ignore_eos", cache_reset_path="/reset_prefix_cache"),
-    "llamacpp": Capabilities(output_length_control="ignore_eos"),
+    "llamacpp": Capabilities(output_length_control="ignore_eos", keeps_alive=False),
+    "sglang": Capabilities(output_length_control="ignore_eos", cache_reset_path="/flush_cache"),
+    "trtllm": Capabilities(output_length_control="ignore_eos"),
     "simulated": Capabilities(output_length_control="ignore_eos", is_simulated=True),
 }
 STRANGER = Capabilities(accepts_token_prompts=False)
@@ -33,11 +37,12 @@ SAMPLE = slice(10_000, 11_000)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What one load did to a stranger's server: the figures and the raw records."""
+    """What one load did to a stranger's server: the figures, the raw records, what was sampled beside them."""
 
     measurement: Measurement
     log: ReplayLog
     server: str
+    telemetry: Telemetry | None = None
 
 
 def find_target(url: str, *, model: str | None, key: str | None, tokenizer: Path | None) -> tuple[Target, str]:
@@ -69,7 +74,19 @@ def _tokens_per_character(endpoint: Endpoint) -> float:
     return count / len(text) if count else ENGLISH_TOKENS_PER_CHARACTER
 
 
-def visit(
+class Watcher(Protocol):
+    """What samples the server beside a visit."""
+
+    def await_ready(self) -> None:
+        """Return once it samples."""
+        ...
+
+    def snapshot(self) -> Telemetry:
+        """Return everything sampled so far."""
+        ...
+
+
+def visit(  # noqa: PLR0913 - what may differ between two visits, named
     target: Target,
     load: OfferedLoad,
     *,
@@ -79,12 +96,30 @@ def visit(
     slo: Slo | None,
     clock: Clock,
     cpus: tuple[int, ...] | None = None,
+    requests: int | None = None,
+    watcher: Watcher | None = None,
+    workers: int | None = None,
 ) -> Visit:
-    """Offer one load to a server and say what came of it; its prompts are salted with the time."""
+    """Offer one load to a server and say what came of it; its prompts are salted with the time.
+
+    `requests` ends the window after so many of them, `watcher` samples the server meanwhile, `workers` processes send.
+
+    Raises:
+        InputError: the server does not answer, or endpoint or cores are of no use.
+        MeasurementRefusedError: the server lacks an adapter, or the client cannot carry the load.
+        TraceError: the workload's trace cannot carry the load.
+    """
     check_lora(workload, target.endpoint)
     started_at = utc_now(clock)
-    traffic = traffic_for(workload, load, window, target=target, salt=started_at)
-    log = offer(traffic, load, window, target=target, route=workload.dialect, clock=clock, cpus=cpus)
+
+    def make(span: WindowSpec) -> Traffic:
+        return traffic_for(workload, load, span, target=target, salt=started_at)
+
+    traffic, window = (make(window), window) if requests is None else counted(make, load, window, requests=requests)
+    if watcher is not None:
+        watcher.await_ready()
+    log = offer(traffic, load, window, target=target, route=workload.dialect, clock=clock, cpus=cpus, workers=workers)
+    telemetry = None if watcher is None else watcher.snapshot()
     facts = MeasurementFacts(
         trial_digest=digest({"server": server, "url": target.endpoint.base_url, "model": target.endpoint.model}),
         schedule_digest=traffic.schedule.digest,
@@ -94,6 +129,7 @@ def visit(
         is_simulated=target.capabilities.is_simulated,
         started_at=started_at,
         warmup_s=window.warmup_s,
+        measure_s=window.measure_s,
         stop=traffic.stop,
     )
-    return Visit(summarise(log, facts, slo=slo, telemetry=None), log, server)
+    return Visit(summarise(log, facts, slo=slo, telemetry=telemetry), log, server, telemetry)

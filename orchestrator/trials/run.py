@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adapters.protocol import EngineAdapter, EngineConfig, LaunchPlan, ModelRef
+from orchestrator.domain.calibration import Calibration
 from orchestrator.domain.clock import NS_PER_S, Clock
 from orchestrator.domain.deployment import Deployer, Deployment, DeployRequest, StopReport
 from orchestrator.domain.environment import EngineEnvironment
@@ -27,7 +28,7 @@ from orchestrator.trials.measuring import Site, measure
 class TrialRun:
     """One trial, opened, measured load by load, closed. `skip` holds what an earlier run measured, by load step."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything a trial needs, named
         self,
         trial: TrialSpec,
         study: StudySpec,
@@ -39,6 +40,7 @@ class TrialRun:
         folder: Path,
         environment: EngineEnvironment,
         skip: Mapping[int, Measurement] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.trial = trial
         self.study = study
@@ -52,6 +54,7 @@ class TrialRun:
         self._folder = folder
         self._environment = environment
         self._skip = dict(skip or {})
+        self._calibration = calibration
         self._deployment: Deployment | None = None
         self._collector: Collector | None = None
 
@@ -94,7 +97,16 @@ class TrialRun:
             return self._skip[load.step]
         if self._deployment is None or self._collector is None:
             raise DeploymentError(f"trial {self.trial.trial_id} is not open; call open() first")
-        site = Site(self.trial, self.study, self._model, self._adapter, self._deployment, self._clock, self._folder)
+        site = Site(
+            self.trial,
+            self.study,
+            self._model,
+            self._adapter,
+            self._deployment,
+            self._clock,
+            self._folder,
+            self._calibration,
+        )
         measurement = measure(site, load, self._collector)
         self.replay_s += measurement.warmup_s + measurement.window_s + measurement.drain_s
         return measurement

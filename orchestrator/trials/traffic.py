@@ -1,5 +1,6 @@
 """From a workload and one offered load to encoded requests and their replay; the same for trials and for strangers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,8 +12,12 @@ from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.errors import MeasurementRefusedError
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.records import ReplayLog
-from orchestrator.domain.study import WindowSpec
-from orchestrator.replay import PreparedRequest, Timing, prepare, replay_closed, replay_open, served_models
+from orchestrator.domain.window import WindowSpec
+from orchestrator.replay import PreparedRequest, Timing, replay_closed, replay_open, served_models
+from orchestrator.replay.encoding import EncodedRequests
+from orchestrator.replay.flow import Monitor
+from orchestrator.replay.saturation import SaturationMonitor
+from orchestrator.replay.workers import Crew, Launch, launch_process, replay_shared
 from workloads.prompts import ENGLISH_TOKENS_PER_CHARACTER, PromptMaker, prompt_maker
 from workloads.schedule import Schedule, build_closed_schedule, build_open_schedule
 from workloads.workload import Stop, Workload
@@ -42,10 +47,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one load sends: the schedule and its requests, encoded; `stop` says who ends the answers."""
+    """What one load sends: the schedule and its requests, encoded when read; `stop` says who ends the answers."""
 
     schedule: Schedule
-    requests: tuple[PreparedRequest, ...]
+    requests: Sequence[PreparedRequest]
     stop: Stop
 
 
@@ -71,10 +76,10 @@ def prompts_of(workload: Workload, tokenizer: Path | None, tokens_per_character:
 
 
 def traffic_for(workload: Workload, load: OfferedLoad, window: WindowSpec, *, target: Target, salt: str) -> Traffic:
-    """Encode the requests of one load for one target."""
+    """Make the schedule of one load and its requests for one target."""
     schedule = schedule_for(workload, load, window)
     stop = stop_of(workload, target.capabilities)
-    requests = prepare(
+    requests = EncodedRequests(
         schedule,
         prompts_of(workload, target.tokenizer, target.tokens_per_character),
         endpoint=target.endpoint,
@@ -108,7 +113,7 @@ def check_lora(workload: Workload, endpoint: Endpoint) -> None:
         )
 
 
-def offer(
+def offer(  # noqa: PLR0913 - what may differ between two loads, named
     traffic: Traffic,
     load: OfferedLoad,
     window: WindowSpec,
@@ -117,8 +122,23 @@ def offer(
     route: Route,
     clock: Clock,
     cpus: tuple[int, ...] | None,
+    workers: int | None = None,
+    launch: Launch | None = None,
+    records_path: Path | None = None,
+    monitor: Monitor | None = None,
 ) -> ReplayLog:
-    """Replay one load; the client runs on the given cores."""
+    """Replay one load.
+
+    `workers` processes send, None: one a core that `cpus` names, else one. One of them sends from this process, kept on
+    `cpus`; several, or what `launch` starts on other nodes, are processes of their own with a core each. With
+    `records_path` a process of its own sends in any case, and records go to that file while they come; the log's are
+    then read from it. `monitor` may end the load early; None: an open loop is ended where it outgrows the server, if
+    the window says so.
+
+    Raises:
+        InputError: endpoint or cores are of no use.
+        MeasurementRefusedError: the client cannot carry the load, or a worker did not get ready.
+    """
     timing = Timing(
         warmup_s=window.warmup_s,
         measure_s=window.measure_s,
@@ -126,10 +146,20 @@ def offer(
         request_timeout_s=window.request_timeout_s,
     )
     dialect, to = target.dialect(route), target.endpoint
-    match load:
-        case OpenLoad():
-            return replay_open(traffic.requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus)
-        case ClosedLoad():
-            return replay_closed(
-                traffic.requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus
-            )
+    if monitor is None and window.stop_when_saturated and isinstance(load, OpenLoad):
+        monitor = SaturationMonitor(load.rate_rps)
+    count = workers or len(cpus or (None,))
+    if count > 1 or launch is not None or records_path is not None:
+        return replay_shared(
+            traffic.requests,
+            to,
+            load=load,
+            timing=timing,
+            crew=Crew(count, cpus, launch or launch_process),
+            dialect=dialect,
+            monitor=monitor,
+            records_path=records_path,
+        )
+    replay: Callable[..., ReplayLog] = replay_open if isinstance(load, OpenLoad) else replay_closed
+    requests = tuple(traffic.requests)
+    return replay(requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus, monitor=monitor)

@@ -13,8 +13,8 @@ from secrets import token_bytes
 from orchestrator.analysis.twins import Nearness, Samples, compare_replays, samples_of
 from orchestrator.domain.clock import SystemClock
 from orchestrator.domain.errors import MeasurementRefusedError
+from orchestrator.domain.fidelity import Verdict
 from orchestrator.domain.load import OpenLoad
-from orchestrator.domain.measurement import Verdict
 from orchestrator.domain.study import WindowSpec
 from orchestrator.trials.remote import visit
 from orchestrator.trials.traffic import Target
@@ -67,7 +67,12 @@ class Bench:
                 OpenLoad(rate_rps=len(trace) / span_s * self.time_factor),
                 server=self.server,
                 workload=Workload(source=TraceSource(path=path), lengths=self.lengths),
-                window=WindowSpec(warmup_s=0, measure_s=span_s / self.time_factor, request_timeout_s=TIMEOUT_S),
+                window=WindowSpec(
+                    warmup_s=0,
+                    measure_s=span_s / self.time_factor,
+                    request_timeout_s=TIMEOUT_S,
+                    stop_when_saturated=False,  # both sides must show the same span of traffic
+                ),
                 slo=None,
                 clock=SystemClock(),
             )

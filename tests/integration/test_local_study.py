@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.deploy.local import LocalDeployer
 from orchestrator.domain.clock import SystemClock
-from orchestrator.domain.measurement import Measurement, Verdict
+from orchestrator.domain.fidelity import Verdict
+from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, Infeasible, TrialOutcome
 from orchestrator.domain.runner import PastTrial, TrialTimes
 from orchestrator.domain.trial import TrialSpec

@@ -3,6 +3,7 @@ import math
 from array import array
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from orchestrator.domain.load import OpenLoad
 from orchestrator.domain.records import ReplayLog, RequestFailure, RequestRecord, Window
 from orchestrator.domain.slo import Slo
-from orchestrator.metrics import latency
+from orchestrator.metrics import columns, latency
+from orchestrator.metrics.intervals.pooled import pooled_distribution
+from orchestrator.metrics.intervals.series import series_distribution
 from orchestrator.metrics.names import flatten, metric_names
-from orchestrator.metrics.percentiles import distribution, requests_needed
+from orchestrator.metrics.percentiles import LEVELS, distribution, requests_needed
 from orchestrator.metrics.slo import slo_attainment
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 
@@ -118,6 +121,28 @@ def test_percentiles_rise_and_appear_exactly_where_the_sample_carries_them(value
     reported = [value for value in levels.values() if value is not None]
     assert reported == sorted(reported)
     assert all(min(values) <= value <= max(values) for value in reported)
+
+
+@unhurried
+@given(st.lists(finite | st.sampled_from([0.0, 1.0]), min_size=1, max_size=120))
+def test_intervals_hold_what_they_bound_and_what_is_withheld_says_what_it_needs(values: list[float]) -> None:
+    for found in (series_distribution(np.array(values)), pooled_distribution(np.array_split(np.array(values), 15))):
+        plain = distribution(values)
+        assert 0 < found.effective_count <= found.count == len(values)
+        for part in LEVELS:
+            estimate = getattr(found, part)
+            assert estimate in (None, getattr(plain, part))
+            assert (part in found.intervals) is (estimate is not None) is (part not in found.needed)
+            assert found.needed.get(part, math.inf) > found.count
+            if estimate is not None:
+                assert min(values) <= found.intervals[part].low <= estimate <= found.intervals[part].high <= max(values)
+
+
+@unhurried
+@given(records())
+def test_columns_hold_the_gaps_of_the_formulas(one: RequestRecord) -> None:
+    assert columns.chunk_gaps_s(one).tolist() == pytest.approx(latency.chunk_gaps_s(one))
+    assert columns.itls_s(one).tolist() == pytest.approx(latency.itls_s(one) or [])
 
 
 @unhurried

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.openai import StreamScanner
+from adapters.openai import EventMemo, StreamScanner, Usage
 from adapters.openai.event import Event, read_event
 
 TEXTS = st.text(max_size=6) | st.sampled_from(
@@ -69,6 +69,81 @@ def carried_tokens(events: list[Event]) -> list[int]:
     return carried
 
 
+def last_usage(events: list[Event]) -> Usage | None:
+    """Return the last usage; its count of output is the whole only where no output came after it."""
+    at = max((at for at, event in enumerate(events) if event.usage), default=None)
+    usage = None if at is None else events[at].usage
+    if at is None or usage is None or not any(event.is_output for event in events[at + 1 :]):
+        return usage
+    return usage._replace(output_tokens=None)
+
+
+FACTS = (
+    "chunk_ns",
+    "chunk_tokens",
+    "output_tokens",
+    "event_count",
+    "usage",
+    "error",
+    "malformed",
+    "finish_reason",
+    "first_answer_ns",
+    "first_reasoning_ns",
+    "done_ns",
+    "may_end",
+)
+
+
+def facts(scanner: StreamScanner) -> list[object]:
+    return [getattr(scanner, name) for name in FACTS]
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[bytes]:
+    """A stream as a server writes it, one event a piece, with some pieces cut and some written together."""
+    _, body = draw(streams())
+    found = [one + b"\n\n" for one in body.split(b"\n\n")]
+    out: list[bytes] = []
+    for piece in found[:-1]:
+        at = draw(st.sampled_from([0, 0, 0, 0, 0, 1, len(piece) - 1, len(piece) // 2]))
+        out += [piece] if not at else [piece[:at], piece[at:]]
+        if len(out) > 1 and draw(st.integers(0, 6)) == 0:
+            out[-2:] = [out[-2] + out[-1]]
+    return out
+
+
+@given(st.lists(pieces(), min_size=1, max_size=3), st.data())
+@settings(deadline=None)
+def test_batches_see_what_single_pieces_show(answers: list[list[bytes]], data: st.DataObject) -> None:
+    memo = EventMemo()
+    for answer in answers:
+        batched, single = StreamScanner(memo=memo), StreamScanner()
+        times = list(range(1, len(answer) + 1))
+        cuts = sorted({0, len(answer), *data.draw(st.lists(st.integers(0, len(answer)), max_size=4))})
+        for start, end in pairwise(cuts):
+            batched.feed_all(answer[start:end], times[start:end])
+        for piece, now_ns in zip(answer, times, strict=True):
+            single.feed(piece, now_ns)
+        batched.close(99)
+        single.close(99)
+        assert facts(batched) == facts(single)
+
+
+@given(FREE_ROWS | st.dictionaries(st.sampled_from(["id", "text", "error", "created", "choices"]), MAYBE), st.data())
+@settings(deadline=None)
+def test_a_remembered_shape_says_what_json_says(row: dict, data: st.DataObject) -> None:
+    memo = EventMemo()
+    known = {"id": data.draw(TEXTS), "created": data.draw(st.integers(-1, 10**20)), **row}
+    other = {**known, "id": data.draw(TEXTS), "created": data.draw(st.integers(-1, 10**20))}
+    for choice in other.get("choices") or []:
+        if isinstance(choice, dict) and isinstance(choice.get("text"), str):
+            choice["text"] = data.draw(TEXTS)
+    for one in (known, other):
+        payload = json.dumps(one).encode()
+        assert memo.read(payload)[0] == read_event(payload)
+        assert memo.read(payload)[0] == read_event(payload)
+
+
 @given(streams(), st.lists(st.integers(min_value=0), max_size=20))
 @settings(deadline=None)
 def test_scanner_equals_a_plain_reader(stream: tuple[list[bytes], bytes], places: list[int]) -> None:
@@ -86,7 +161,7 @@ def test_scanner_equals_a_plain_reader(stream: tuple[list[bytes], bytes], places
     tells = bool(outputs) and all(one.tokens is not None for one in outputs)
     assert scanner.chunk_tokens == (array("q", carried_tokens(events)) if tells else None)
     assert scanner.event_count == len(events) + 1
-    assert scanner.usage == next((one.usage for one in reversed(events) if one.usage), None)
+    assert scanner.usage == last_usage(events)
     assert scanner.error == next((one.error for one in events if one.error), None)
     assert scanner.finish_reason == next((one.finish_reason for one in reversed(events) if one.finish_reason), None)
     assert (scanner.first_answer_ns is None) == (not any(one.has_answer for one in events))

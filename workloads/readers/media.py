@@ -48,13 +48,20 @@ def _media_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
         for key, inner in value.items():
             if key == "type" and isinstance(inner, str) and IS_MEDIA.fullmatch(inner):
                 yield inner
-            elif inner and IS_MEDIA.fullmatch(key):
+            elif IS_MEDIA.fullmatch(key) and _holds_something(inner):
                 yield key
             else:
                 yield from _media_in(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from _media_in(inner)
+
+
+def _holds_something(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Say whether anything is in a value; GuideLLM lists figures of images that are all null."""
+    if isinstance(value, dict):
+        return any(map(_holds_something, value.values()))
+    return any(map(_holds_something, value)) if isinstance(value, list) else bool(value)
 
 
 def _parsed(text: bytes) -> object:

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.measurement import CacheState, Distribution, Fidelity, Measurement, Resources, Verdict
+from orchestrator.domain.cache import CacheState
+from orchestrator.domain.distribution import Distribution
+from orchestrator.domain.fidelity import Fidelity, Verdict
+from orchestrator.domain.measurement import Measurement, Resources
 
 ABSENT = Distribution(mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, count=0)
 LATENCIES = ("ttft_s", "itl_s", "chunk_gap_s", "tpot_s", "e2e_s", "ttft_from_intended_s", "e2e_from_intended_s")

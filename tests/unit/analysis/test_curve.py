@@ -4,7 +4,8 @@ import pytest
 
 from orchestrator.analysis.curve import Curve, Ranked, rank, score
 from orchestrator.domain.errors import MeasurementRefusedError
-from orchestrator.domain.measurement import Measurement, Verdict
+from orchestrator.domain.fidelity import Verdict
+from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.outcome import Completed, Failed, Infeasible, Pruned, TrialOutcome
 from orchestrator.domain.slo import Slo
 

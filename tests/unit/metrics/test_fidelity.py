@@ -3,8 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
+from orchestrator.domain.fidelity import Verdict
 from orchestrator.domain.load import ClosedLoad
-from orchestrator.domain.measurement import Verdict
 from orchestrator.domain.records import ReplayLog, RequestRecord
 from orchestrator.metrics.fidelity import judge
 
@@ -39,6 +39,7 @@ def test_dispatch_lag_is_judged_at_p99_where_the_sample_carries_it(
 ) -> None:
     fidelity = judge(log(_late(record, count=400, late=8, by_ms=by_ms)))
     assert fidelity.verdict is verdict
+    assert fidelity.dispatch_lag_max_s == pytest.approx(by_ms / 1000)
     assert verdict is Verdict.SOUND or "P99 of dispatch lag" in fidelity.reasons[0]
 
 

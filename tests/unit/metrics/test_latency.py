@@ -40,6 +40,10 @@ def test_an_output_that_came_in_one_chunk_has_no_tpot_rather_than_zero(record: M
     assert latency.tpot_s(record(chunks_ms=(50,), output_tokens_server=8)) is None
 
 
+def test_chunks_that_came_at_one_moment_have_no_tpot_rather_than_zero(record: MakeRecord) -> None:
+    assert latency.tpot_s(record(chunks_ms=(50, 50, 50))) is None
+
+
 def test_a_failed_request_has_no_latency_even_if_tokens_came(record: MakeRecord) -> None:
     cut = record(failure=RequestFailure.CUT_STREAM)
     reads = (latency.ttft_s, latency.e2e_s, latency.tpot_s, latency.ttft_from_intended_s, latency.e2e_from_intended_s)

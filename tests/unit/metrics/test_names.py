@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from adapters.registry import BUILT_IN, get
+from orchestrator.domain.measurement import Rate
 from orchestrator.domain.records import ReplayLog, RequestRecord
 from orchestrator.domain.slo import Slo
-from orchestrator.metrics.names import flat_name, flatten, metric_names
+from orchestrator.metrics.names import flat_end, flat_name, flatten, metric_names
 from orchestrator.metrics.schema import measurement_schema
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.telemetry.reading import UNITS as UNITS_OF_OURS
@@ -19,7 +20,7 @@ MakeRecord = Callable[..., RequestRecord]
 MakeLog = Callable[..., ReplayLog]
 REPOSITORY = Path(__file__).parents[3]
 FACTS = MeasurementFacts("t", "s", "english", None, "salted", False, "2030-01-01T00:00:00+00:00", 2.0, "forced")
-UNITS = {"_s": "s", "_rps": "requests/s", "_bytes": "bytes", "_ratio": "ratio", "tokens_per_s": "tokens/s"}
+UNITS = {"_s": "s", "_rps": "requests/s", "_bytes": "bytes", "_ratio": "ratio"}
 
 
 def _documented(heading: str) -> dict[str, str]:
@@ -35,10 +36,8 @@ def test_the_document_lists_exactly_the_names_that_are_tracked() -> None:
 
 def test_the_documented_unit_is_the_one_in_the_name() -> None:
     for name, unit in _documented("Metrics").items():
-        if name.endswith("requests_per_s"):
-            assert unit == "requests/s", name
-        elif name.endswith("tokens_per_s"):
-            assert unit == "tokens/s", name
+        if name.endswith("_per_s"):
+            assert unit == ("tokens/s" if name.startswith("output_tokens") else "requests/s"), name
         else:
             suffix = next((one for one in UNITS if name.endswith(one)), None)
             assert suffix is None or unit == UNITS[suffix], name
@@ -75,10 +74,36 @@ def test_what_is_missing_is_left_out_and_not_zero(record: MakeRecord, log: MakeL
         ("ttft_s", "count", "ttft_count"),
         ("output_tokens", "p999", "output_tokens_p999"),
         ("e2e_from_intended_s", "mean", "e2e_from_intended_mean_s"),
+        ("ttft_s", "p50_low", "ttft_p50_low_s"),
+        ("ttft_s", "effective_count", "ttft_effective_count"),
     ],
 )
 def test_the_unit_stays_last(name: str, part: str, flat: str) -> None:
     assert flat_name(name, part) == flat
+
+
+@pytest.mark.parametrize(
+    ("rate", "end", "flat"),
+    [
+        ("achieved_rps", "low", "achieved_low_rps"),
+        ("requests_per_s", "high", "requests_high_per_s"),
+        ("output_tokens_per_s", "low", "output_tokens_low_per_s"),
+        ("slo_attainment", "high", "slo_attainment_high"),
+    ],
+)
+def test_the_unit_of_a_rate_stays_last_too(rate: Rate, end: str, flat: str) -> None:
+    assert flat_end(rate, end) == flat
+
+
+def test_intervals_are_tracked_where_there_are_any(record: MakeRecord, log: MakeLog) -> None:
+    records = [record(index, intended_ms=200 * index, chunks_ms=(50 + index % 7, 70)) for index in range(50)]
+    one = summarise(log(records), FACTS, slo=Slo(ttft_s=1.0))
+    flat = flatten(one)
+    interval = one.ttft_s.intervals["p50"]
+    assert (flat["ttft_p50_low_s"], flat["ttft_p50_high_s"]) == (interval.low, interval.high)
+    assert flat["ttft_effective_count"] == one.ttft_s.effective_count
+    assert flat["slo_attainment_low"] == one.rate_intervals["slo_attainment"].low
+    assert "ttft_p99_low_s" not in flat
 
 
 def test_the_measurements_names_and_types_are_those_published() -> None:

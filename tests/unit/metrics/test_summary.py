@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator.domain.fidelity import Verdict
 from orchestrator.domain.load import ClosedLoad, OpenLoad
-from orchestrator.domain.measurement import Measurement, Verdict
+from orchestrator.domain.measurement import Measurement
 from orchestrator.domain.records import ReplayLog, RequestFailure, RequestRecord, Window
 from orchestrator.domain.slo import Slo
 from orchestrator.domain.telemetry import Series, Telemetry
+from orchestrator.metrics.saturation import OUTGREW
 from orchestrator.metrics.summary import MeasurementFacts, measurement_digest, summarise
 
 MakeRecord = Callable[..., RequestRecord]
@@ -59,6 +61,30 @@ def test_known_gaps_come_out_as_known_percentiles(record: MakeRecord, log: MakeL
     assert one.e2e_s.mean == pytest.approx(0.070)
     assert one.ttft_s.p95 is None  # 40 requests carry P90; P95 needs 72
     assert one.input_tokens.p50 == 16
+
+
+def test_rates_and_latencies_carry_intervals_around_them(record: MakeRecord, log: MakeLog) -> None:
+    generator = np.random.default_rng(1)
+    at_ms = np.sort(generator.uniform(0, 9900, 100))
+    records = [record(index, intended_ms=at, chunks_ms=(40 + at % 20, 70)) for index, at in enumerate(at_ms)]
+    one = summarise(log(records), FACTS, slo=Slo(ttft_s=0.055))
+    assert set(one.rate_intervals) == {
+        "achieved_rps",
+        "requests_per_s",
+        "output_tokens_per_s",
+        "goodput_rps",
+        "slo_attainment",
+    }
+    for name, interval in one.rate_intervals.items():
+        assert interval.low < getattr(one, name) < interval.high
+    assert set(one.ttft_s.intervals) == {"mean", "p50", "p90", "p95"}
+    assert one.ttft_s.needed["p99"] >= 368
+
+
+def test_a_load_that_was_given_up_has_no_intervals_of_rates(record: MakeRecord, log: MakeLog) -> None:
+    records = [record(index, intended_ms=170 * index) for index in range(50)]
+    assert summarise(log(records), FACTS).rate_intervals
+    assert not summarise(log(records, early_stop=OUTGREW), FACTS).rate_intervals
 
 
 def test_without_an_slo_there_is_no_goodput(record: MakeRecord, log: MakeLog) -> None:

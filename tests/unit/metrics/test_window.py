@@ -91,3 +91,15 @@ def _waits(generator: np.random.Generator, *, utilization: float, count: int) ->
         sojourns.append(wait + work)
         wait = max(0.0, wait + work - gap)
     return sojourns[100:]
+
+
+def test_requests_of_the_warm_up_are_in_flight_when_the_window_begins_and_are_not_counted(record: MakeRecord) -> None:
+    """Hand over without draining: those on their way give the window its load, their tokens its throughput."""
+    records = [record(at, intended_ms=600 + 50 * at, chunks_ms=(100, 200, 300)) for at in range(28)]
+    on_their_way = [one for one in records if one.intended_ns < WINDOW.start_ns <= one.end_ns]
+    issued = window.issued_in(records, WINDOW)
+    assert len(on_their_way) == 6
+    assert not {one.index for one in on_their_way} & {one.index for one in issued}
+    assert len(issued) == 20
+    assert window.drained(issued, WINDOW) == 6
+    assert window.completed_in(records, WINDOW) == 20

@@ -150,7 +150,7 @@ def test_nothing_counts_after_done() -> None:
 
 def test_equal_frames_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     scanner = scan(text("a"))
-    monkeypatch.setattr("adapters.openai.stream.read_event", lambda _: pytest.fail("parsed"))
+    monkeypatch.setattr("adapters.openai.memo.read_event", lambda _: pytest.fail("parsed"))
     scanner.feed(text("longer, with spaces"), 2)
     assert scanner.chunk_ns.tolist() == [1, 2]
 

@@ -280,7 +280,7 @@ def test_ipv6_is_spoken() -> None:
 
 
 def test_a_fault_of_ours_is_raised_and_not_booked_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.openai.stream.StreamScanner.feed", lambda *_: 1 // 0)
+    monkeypatch.setattr("adapters.openai.stream.StreamScanner.feed_all", lambda *_: 1 // 0)
 
     async def one_event(call: Call) -> bool:
         call.writer.write(stream(event()))

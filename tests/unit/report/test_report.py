@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from orchestrator.domain.errors import InputError
-from orchestrator.domain.measurement import Fidelity, Verdict
+from orchestrator.domain.fidelity import Fidelity, Verdict
 from orchestrator.domain.outcome import Failed, Infeasible
 from orchestrator.domain.runner import TrialTimes
 from orchestrator.domain.study_record import StudyRecord, TrialRecord

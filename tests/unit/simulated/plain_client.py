@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from adapters.simulated import voices
 from adapters.simulated.options import Options
 from adapters.simulated.script import load
 from adapters.simulated.server import listening
@@ -94,7 +95,7 @@ class Served:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        async with listening(self.options, load(self.options)) as server:
+        async with listening(self.options, load(self.options), voices.load(self.options)) as server:
             self.port = server.port
             self._listens.set()
             await self._stopped.wait()

@@ -1,0 +1,1 @@
+"""Measurements in the forms of other benchmark tools, and their results read back. Opens no file, sends nothing."""
