@@ -19,6 +19,7 @@ from orchestrator.replay.workers.channel import OnBytes, OnLost
 
 START_LIMIT_S = 60.0
 CALLS_AT_ONCE = 1000
+SLIVER_CPUS = 0.01  # as a trial holds: beside an engine on a small machine a whole one may never come
 
 
 class LoadWorkerHost:
@@ -128,3 +129,24 @@ def load_nodes(count: int, *, apart_from: str | None = None) -> tuple[str, ...]:
             f"{' beside the engine' if apart_from else ''}; start more nodes or ask for fewer"
         )
     return tuple(alive[:count])
+
+
+def launch_on(count: int | None) -> NodeLaunch | None:
+    """Return what starts load workers on `count` nodes; None where the trial's own process sends.
+
+    Engines listen on loopback, so the nodes must be on this machine: raylets with one address.
+
+    Raises:
+        DeploymentError: the cluster has fewer nodes, or they are other machines, which cannot reach the engine.
+    """
+    if count is None:
+        return None
+    chosen = load_nodes(count)
+    here = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray leaves it untyped
+    addresses = {str(one["NodeManagerAddress"]) for one in ray.nodes() if one["NodeID"] in chosen}  # type: ignore[no-untyped-call]
+    if addresses != {here}:
+        raise DeploymentError(
+            f"load workers on {', '.join(sorted(addresses - {here}))} cannot reach the engine, which listens on "
+            f"loopback of {here}; leave deploy.load_nodes out, or give deploy.client_workers"
+        )
+    return NodeLaunch(chosen, cpus=SLIVER_CPUS)

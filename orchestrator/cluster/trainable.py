@@ -15,6 +15,7 @@ from adapters.protocol import ModelRef, Violation
 from orchestrator.cluster import worker_process
 from orchestrator.cluster.deployer import RayDeployer, place
 from orchestrator.cluster.desk import Directive
+from orchestrator.cluster.load_workers import NodeLaunch, launch_on
 from orchestrator.cluster.reports import Deployed, Ticket, to_result
 from orchestrator.cluster.steps import TrialSteps
 from orchestrator.domain.clock import SystemClock
@@ -29,7 +30,7 @@ TICKET = "ticket"
 
 @dataclass(frozen=True, slots=True)
 class DeskCounter:
-    """The desk as one trial sees it: its devices, its directive; `absence` says why it has no weights to run."""
+    """The desk as one trial sees it: its devices, its directive; `absence` says what it lacks beside devices."""
 
     desk: Any
     holder: str
@@ -43,7 +44,7 @@ class DeskCounter:
 
         Raises:
             InfeasibleError: the queue or the cluster is too small for the configuration.
-            DeploymentError: the weights are not on this node; no device was asked for.
+            DeploymentError: weights or load workers are not to be had here; no device was asked for.
         """
         if self.absence is not None:
             raise self.absence
@@ -111,6 +112,7 @@ class TrialTrainable(tune.Trainable):
         known = {one.step: one for one in ticket.known}
         config = adapter.config_type.model_validate(trial.config)
         model, absence = _weights_of(job)
+        launch, unreachable = _launch_of(job)
         plan = placement_of(config, adapter=adapter, model=model, device=job.study.deploy.device)
         _, misfit = place(plan, job.study.deploy.via)
         run = TrialRun(
@@ -124,11 +126,14 @@ class TrialTrainable(tune.Trainable):
             environment=job.environment,
             skip=known,
             calibration=job.calibration,
+            launch=launch,
         )
         return TrialSteps(
             run,
             job.study,
-            counter=DeskCounter(self._site.desk, self.trial_id, plan, self._site.capacity, misfit, absence),
+            counter=DeskCounter(
+                self._site.desk, self.trial_id, plan, self._site.capacity, misfit, absence or unreachable
+            ),
             known=frozenset(known),
         )
 
@@ -139,3 +144,11 @@ def _weights_of(job: SearchJob) -> tuple[ModelRef, DeploymentError | None]:
         return ensure_here(job.model, job.choice.model or job.study.model), None
     except DeploymentError as error:
         return job.model, error
+
+
+def _launch_of(job: SearchJob) -> tuple[NodeLaunch | None, DeploymentError | None]:
+    """Return what starts load workers on other nodes; or nothing, with why they are not to be had."""
+    try:
+        return launch_on(job.study.deploy.load_nodes), None
+    except DeploymentError as error:
+        return None, error

@@ -137,6 +137,9 @@ class Budget(_Frozen):
     max_retries: int = Field(default=1, ge=0, description="of a Failed trial; an Infeasible one is never retried")
 
 
+LATER_FIELDS = ("client_workers", "load_nodes")
+
+
 class DeploySpec(_Frozen):
     """How and where engines run."""
 
@@ -148,18 +151,29 @@ class DeploySpec(_Frozen):
     client_workers: int | None = Field(
         default=None, ge=1, description="processes that send; None: one a core that client_cpus names, else one"
     )
+    load_nodes: int | None = Field(
+        default=None,
+        ge=1,
+        description="nodes of the Ray cluster that send, in turn; None: only the trial's own",
+    )
     ready_timeout_s: float = Field(default=120.0, gt=0)
 
     @property
     def num_client_workers(self) -> int:
         """Return how many processes send."""
-        return self.client_workers or len(self.client_cpus or (None,))
+        return self.client_workers or self.load_nodes or len(self.client_cpus or (None,))
+
+    @model_validator(mode="after")
+    def _nodes_are_rays(self) -> "DeploySpec":
+        if self.load_nodes is not None and self.deployer != "ray":
+            raise ValueError("load_nodes are nodes of a Ray cluster; use deployer: ray or client_workers")
+        return self
 
     @model_serializer(mode="wrap")
     def _without_absent_workers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave absent `client_workers` out, so that studies without them keep the digest they had before."""
+        """Leave absent workers out, so that studies without them keep the digest they had before there were any."""
         values: dict[str, Any] = write(self)
-        return {key: value for key, value in values.items() if key != "client_workers" or value is not None}
+        return {key: value for key, value in values.items() if key not in LATER_FIELDS or value is not None}
 
 
 class StudySpec(_Frozen):

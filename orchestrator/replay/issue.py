@@ -19,6 +19,11 @@ class Issuer(Protocol):
 
     exhausted_ns: int | None
 
+    @property
+    def is_behind(self) -> bool:
+        """Say whether requests that are intended before the window's end are still to be sent."""
+        ...
+
     def begin(self, start_ns: int, window: Window) -> None:
         """Issue from `start_ns` on, nothing at or after the window's end."""
         ...
@@ -44,6 +49,12 @@ class OpenIssuer:
         self._end_ns = 0
         self._is_waiting = False
         self._alarm = open_alarm(asyncio.get_running_loop(), self._ring)
+
+    @property
+    def is_behind(self) -> bool:
+        """Say whether requests that are intended before the window's end are still to be sent."""
+        ready = self._supply.ready
+        return bool(ready) and self._start_ns + ready[0].request.offset_ns < self._end_ns
 
     def begin(self, start_ns: int, window: Window) -> None:
         """Issue from `start_ns` on: a request is issued if it is intended before the window's end."""
@@ -94,6 +105,11 @@ class ClosedIssuer:
         self._end_ns = 0
         self._loop = asyncio.get_running_loop()
         self._timers: set[asyncio.TimerHandle] = set()
+
+    @property
+    def is_behind(self) -> bool:
+        """Say no: a user that is free after the window's end does not ask."""
+        return False
 
     def begin(self, start_ns: int, window: Window) -> None:
         """Let the users start."""

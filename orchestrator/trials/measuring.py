@@ -16,6 +16,7 @@ from orchestrator.domain.study import StudySpec
 from orchestrator.domain.trial import TrialSpec
 from orchestrator.metrics.summary import MeasurementFacts, summarise
 from orchestrator.replay.files import write_records
+from orchestrator.replay.workers import Launch
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.files import write_telemetry
 from orchestrator.trials.cache_setting import empty_cache, grain_of, salt_for, set_warmth
@@ -35,6 +36,7 @@ class Site:
     clock: Clock
     folder: Path
     calibration: Calibration | None = None
+    launch: Launch | None = None
 
 
 def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
@@ -61,7 +63,8 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
         route=study.workload.dialect,
         clock=site.clock,
         cpus=study.deploy.client_cpus,
-        workers=study.deploy.client_workers,
+        workers=study.deploy.num_client_workers,
+        launch=site.launch,
     )
     _prove_alive(site, target)
     telemetry = collector.snapshot()

@@ -16,6 +16,7 @@ from orchestrator.domain.outcome import Completed, TrialOutcome
 from orchestrator.domain.placement import PlacementPlan, plan_placement
 from orchestrator.domain.study import StudySpec
 from orchestrator.domain.trial import TrialSpec
+from orchestrator.replay.workers import Launch
 from orchestrator.telemetry.collector import Collector
 from orchestrator.telemetry.devices import device_objections
 from orchestrator.telemetry.hardware import read_hardware
@@ -26,7 +27,10 @@ from orchestrator.trials.measuring import Site, measure
 
 
 class TrialRun:
-    """One trial, opened, measured load by load, closed. `skip` holds what an earlier run measured, by load step."""
+    """One trial, opened, measured load by load, closed. `skip` holds what an earlier run measured, by load step.
+
+    `launch` starts load workers elsewhere; None: they are on this machine.
+    """
 
     def __init__(  # noqa: PLR0913 - everything a trial needs, named
         self,
@@ -41,6 +45,7 @@ class TrialRun:
         environment: EngineEnvironment,
         skip: Mapping[int, Measurement] | None = None,
         calibration: Calibration | None = None,
+        launch: Launch | None = None,
     ) -> None:
         self.trial = trial
         self.study = study
@@ -55,6 +60,7 @@ class TrialRun:
         self._environment = environment
         self._skip = dict(skip or {})
         self._calibration = calibration
+        self._launch = launch
         self._deployment: Deployment | None = None
         self._collector: Collector | None = None
 
@@ -106,6 +112,7 @@ class TrialRun:
             self._clock,
             self._folder,
             self._calibration,
+            self._launch,
         )
         measurement = measure(site, load, self._collector)
         self.replay_s += measurement.warmup_s + measurement.window_s + measurement.drain_s

@@ -41,7 +41,11 @@ def a_search(folder: Path, *, measure_s: float = 1.0, **changes: object) -> Sear
         window=WindowSpec(warmup_s=0.2, measure_s=measure_s, drain_s=5.0),
         slo=Slo(ttft_s=0.5),
         budget=budget,
-        deploy=DeploySpec(via=changes.pop("via", "engine"), device=changes.pop("device", "CPU")),
+        deploy=DeploySpec(
+            via=changes.pop("via", "engine"),
+            device=changes.pop("device", "CPU"),
+            load_nodes=changes.pop("load_nodes", None),
+        ),
     )
     values: dict[str, Any] = {
         "study": study,

@@ -48,6 +48,16 @@ def test_a_search_begins_with_the_defaults_and_tells_every_event_once(
     assert capfd.readouterr().out == ""  # stdout belongs to the artefact
 
 
+def test_load_workers_of_a_node_send_what_a_trial_measures(tmp_path: Path) -> None:
+    events = run(a_search(tmp_path / "sent", trials=1, load_nodes=1))
+    outcome = events.outcomes[0]
+    assert isinstance(outcome, Completed)
+    assert {one.fidelity.late_worker_s is not None for one in outcome.measurements} == {True}
+    too_many = run(a_search(tmp_path / "not", trials=1, load_nodes=9)).outcomes[0]
+    assert isinstance(too_many, Failed)
+    assert "asked for on 9 nodes, the cluster has 1" in str(too_many)
+
+
 def test_an_infeasible_configuration_is_an_outcome_and_the_search_goes_on(tmp_path: Path) -> None:
     events = run(a_search(tmp_path, trials=2, config={"crash_on_start": "out of memory"}))
     assert [type(one) for one in events.outcomes.values()] == [Infeasible, Infeasible]

@@ -191,12 +191,15 @@ def _dishonest(rung: Rung, num_failed: int) -> str | None:
 
 
 def _busy_s(core: int) -> float:
-    """Return how long a core has worked since the start of the machine, seconds, steal by a hypervisor included."""
+    """Return how long programs, and the hypervisor's other guests, have held a core since its start, seconds.
+
+    Interrupts are left out: a client's own packets are among them.
+    """
     for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
         name, *ticks = line.split()
         if name == f"cpu{core}":
-            user, nice, system, _, _, irq, softirq, steal = map(int, ticks[:8])
-            return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+            user, nice, system, _, _, _, _, steal = map(int, ticks[:8])
+            return (user + nice + system + steal) / os.sysconf("SC_CLK_TCK")
     raise PeerError(f"/proc/stat has no core {core}")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 import weakref
 from collections.abc import Sequence
 
@@ -170,3 +171,17 @@ def test_a_failed_request_has_no_ttft_for_the_monitor() -> None:
     assert log.records[0].failure is RequestFailure.HTTP_STATUS
     assert [ttft for _, ttft, _ in monitor.seen] == [None]
     assert (log.early_stop, log.path) == (None, ClientPath.DIRECT)
+
+
+def test_a_client_that_was_blocked_over_the_windows_end_sends_what_is_overdue() -> None:
+    class Blocking(Watching):
+        def give_up(self, now_ns: int, in_flight: int) -> str | None:
+            if not self.asked_ns:
+                time.sleep(0.25)  # the fault under test: a client that stands still
+            return super().give_up(now_ns, in_flight)
+
+    with serving(answer) as server:
+        requests, load = prepared(20, gap_s=0.01), OpenLoad(rate_rps=100)
+        log = replay_open(requests, server.endpoint, load=load, timing=TIMING, monitor=Blocking(limit=99))
+    assert [one.index for one in log.records] == list(range(20))
+    assert max(one.dispatched_ns - one.intended_ns for one in log.records) > 0.1e9
