@@ -1,30 +1,21 @@
 """What events of one shape say, remembered over all streams of a replay: equal shapes need no JSON parser.
 
-A shape is an event's text without the values that differ between streams and tokens, and that `read_event` reads for
-their emptiness at most. Guesses nothing: a shape is kept only where it reads alike with other values.
+Guesses nothing: a shape is kept only where it reads alike with other values, and whatever fits none is parsed.
 """
 
-import re
-
 from adapters.openai.event import Event, read_event
+from adapters.openai.shape import Shape, learn_shape
 
-MAX_SHAPES = 1024
-STRING = r'(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
-# In valid JSON a quoted name before a colon is a key and what follows is its whole value, since inside a string every
-# quote has a backslash before it. Another string, or another number, in its place leaves the JSON valid and alike.
-VALUES = re.compile(
-    rf'("(?:id|text|content|reasoning|reasoning_content)": ?"){STRING}(?=")'
-    r'|("created": ?)[1-9][0-9]{0,17}(?![0-9])|("token_ids": ?\[)(?:0|[1-9][0-9]{0,9})(?=\])'
-)
-USAGE = re.compile(rb'"usage": ?\{')
-BLANK = "\0"  # stands in no JSON
+MAX_SHAPES = 8  # a stream has four or five; each costs an event that fits none of them a look
+MAX_LESSONS = 256  # of a server whose events have no common shape, nothing more is learnt
 
 
 class EventMemo:
-    """Reads events as `read_event` does, each shape once. Events with usage or an error are read every time."""
+    """Reads events as `read_event` does, by known shapes where one fits."""
 
     def __init__(self) -> None:
-        self._events: dict[str, Event] = {}
+        self._shapes: list[Shape] = []
+        self._lessons_left = MAX_LESSONS
 
     def read(self, payload: bytes) -> tuple[Event, bool]:
         """Read the data of one server-sent event; say too whether its shape is known, so that all of it say the same.
@@ -32,24 +23,19 @@ class EventMemo:
         Raises:
             ValueError: the data is not one JSON object in UTF-8.
         """
-        if USAGE.search(payload):  # read every time
-            return read_event(payload), False
-        text = payload.decode()
-        shape = VALUES.sub(_blank, text)
-        event = None if BLANK in text else self._events.get(shape)
-        if event is not None:
-            return event, True
+        payload.decode()
+        for shape in self._shapes:
+            event = shape.read(payload)
+            if event is not None:
+                return event, True
         event = read_event(payload)
-        is_known = event.usage is None and event.error is None and _reads_alike(shape, event)
-        if is_known and len(self._events) < MAX_SHAPES:
-            self._events[shape] = event
-        return event, is_known
+        return event, self._learn(payload, event)
 
-
-def _blank(found: "re.Match[str]") -> str:
-    return found[1] + BLANK if found[1] else (found[2] or found[3]) + "1"
-
-
-def _reads_alike(shape: str, event: Event) -> bool:
-    """Say whether the shape says the same with other values: none of them stands in the event."""
-    return BLANK in shape and all(read_event(shape.replace(BLANK, value).encode()) == event for value in ("x", "yz"))
+    def _learn(self, payload: bytes, event: Event) -> bool:
+        if not self._lessons_left or len(self._shapes) == MAX_SHAPES:
+            return False
+        self._lessons_left -= 1
+        shape = learn_shape(payload, event)
+        if shape is not None:
+            self._shapes.append(shape)
+        return shape is not None

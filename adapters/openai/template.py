@@ -1,14 +1,12 @@
 """The frame that successive events of one stream share: equal frames need no JSON parser. Guesses nothing."""
 
-import re
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from adapters.openai.event import Event
+from adapters.openai.json_string import is_string
 
 KEYS = (b'"content":', b'"text":', b'"reasoning_content":', b'"reasoning":')
-ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 
 
 class Template(NamedTuple):
@@ -25,31 +23,19 @@ class Template(NamedTuple):
         """
         if not (payload.startswith(self.prefix) and payload.endswith(self.suffix)):
             return False
-        return _is_string(payload[len(self.prefix) : len(payload) - len(self.suffix)])
+        return is_string(payload[len(self.prefix) : len(payload) - len(self.suffix)])
 
     def run(self, bodies: Sequence[bytes], start: int) -> int:
         """Count the bodies from `start` on of which each is one whole event, by itself, that surely says `event`."""
         head, tail = b"data: " + self.prefix, self.suffix + b"\n\n"
-        begin, end, frame = len(head), -len(tail), len(head) + len(tail)
-        values = []
-        for body in islice(bodies, start, None):
-            if not (body.startswith(head) and body.endswith(tail) and len(body) > frame):
-                break
-            values.append(body[begin:end])
-        if _is_string(b" ".join(values)):  # a space: no character and no escape reaches over it
-            return len(values)
-        return next((at for at, value in enumerate(values) if not _is_string(value)), len(values))
-
-
-def _is_string(value: bytes) -> bool:
-    """Say whether the bytes can stand between the quotes of a JSON string, and are not empty; False where unsure."""
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        return False
-    if "\\" in text:
-        text = ESCAPE.sub("x", text)
-    return bool(text) and text.isprintable() and '"' not in text and "\\" not in text
+        begin, end = len(head), -len(tail)
+        bodies = bodies[start:]
+        fit = [body.startswith(head) and body.endswith(tail) for body in bodies]
+        count = fit.index(False) if False in fit else len(fit)
+        values = [body[begin:end] for body in bodies[:count]]
+        if b"" not in values and is_string(b" ".join(values)):  # a space: no character and no escape reaches over it
+            return count
+        return next((at for at, value in enumerate(values) if not is_string(value)), count)
 
 
 def cut_template(payload: bytes, event: Event) -> Template | None:

@@ -126,11 +126,11 @@ class ReplayLog:
     """
 
     load: OfferedLoad
-    records: Sequence[RequestRecord]
+    records: Sequence[RequestRecord] = field(repr=False)
     started_ns: int
     window: Window
     drained_ns: int
-    loop_lag_ns: "array[int]"
+    loop_lag_ns: "array[int]" = field(repr=False)
     client_cpu_ratio: float | None
     notes: Mapping[str, str] = field(default_factory=dict)
     path: ClientPath = ClientPath.DIRECT

@@ -40,7 +40,7 @@ class Timing:
     request_timeout_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio spells out its task at the end, with all its requests
 class Session:
     """What one replay does; `warm_connections` are open before it starts, `start_ns` None means at once.
 
