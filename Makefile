@@ -16,9 +16,9 @@ export UV_FIND_LINKS := $(PIP_FIND_LINKS)
 
 # Tests that neither start processes to measure nor take times: two at once, while engines are installed.
 QUICK_TESTS := tests/unit tests/property tests/contracts tests/golden tests/statistics
-REAL_TESTS := tests/integration tests/engines tests/cluster
+REAL_TESTS := tests/integration tests/ruler tests/engines tests/cluster
 
-.PHONY: setup demo test quick-tests engines endurance check bench ui lock clean
+.PHONY: setup demo test quick-tests engines endurance check bench bench-peers ui lock clean
 
 setup: $(STAMP)
 
@@ -59,6 +59,11 @@ check: setup
 bench: setup
 	$(BIN)/python -m tests.bench --out bench.json
 
+# Other clients beside ours, each in an environment of its own; about a quarter of an hour after their installation.
+bench-peers: setup
+	$(BIN)/seatrial engines install vllm
+	$(BIN)/python -m tests.bench.peers --out bench-peers.json
+
 ui: setup
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STORE))/mlflow.db --host 127.0.0.1 --port $(PORT)
 
@@ -68,4 +73,4 @@ lock:
 	  --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) bench.json
+	rm -rf $(VENV) bench.json bench-peers.json

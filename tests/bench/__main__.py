@@ -9,10 +9,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.bench.intervals import interval_coverage
 from tests.bench.overhead import trial_overhead
 from tests.bench.ruler import ruler_errors
+from tests.bench.scale_out import scale_out
+from tests.bench.startup import replay_startup
 from tests.bench.traffic_profile import traffic_profile
 from tests.bench.traffic_synthesis import traffic_synthesis
+from tests.bench.verdicts import ruler_verdicts
 
 
 def main() -> None:
@@ -21,7 +25,11 @@ def main() -> None:
     out: Path = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
         figures = {
-            **ruler_errors(Path(folder)),
+            **ruler_errors(),
+            **ruler_verdicts(),
+            **scale_out(),
+            **replay_startup(),
+            **interval_coverage(),
             **trial_overhead(Path(folder)),
             **traffic_profile(Path(folder)),
             **traffic_synthesis(),

@@ -27,13 +27,15 @@ MEMORY_REQUESTS = 20_000
 Figures = dict[str, float | str | None]
 
 
-def ruler_errors(folder: Path) -> Figures:
-    """Return the ruler's figures; where this machine cannot measure them, `ruler_reason` says why in one line."""
-    del folder
-    try:
-        return {**_exactness(), **_honest_rate(), **_trace(), **_streams(), **_memory()}
-    except (NoCompilerError, ServerLateError) as error:
-        return {"ruler_reason": f"not measurable here: {error}"}
+def ruler_errors() -> Figures:
+    """Return the ruler's figures; of those that this machine cannot measure, `..._reason` says why in one line."""
+    figures: Figures = {}
+    for part in (_exactness, _honest_rate, _trace, _streams, _memory):
+        try:
+            figures |= part()
+        except (NoCompilerError, ServerLateError) as error:
+            figures[f"ruler{part.__name__}_reason"] = f"not measurable here: {error}"
+    return figures
 
 
 def highest_honest_rate(
