@@ -106,7 +106,8 @@ def _ends(one: Measurement) -> str:
     stop = {"forced": "of forced length", "natural": "ended by the model", None: "ended as not recorded"}[one.stop]
     if one.num_ended_by_length is None:
         return f"{stop}; none told why it ended"
-    return f"{stop}; {one.num_ended_by_length} cut at their limit, {one.num_ended_by_stop} stopped"
+    lengths = f"; {one.num_short} shorter, {one.num_long} longer than asked" if one.num_short or one.num_long else ""
+    return f"{stop}; {one.num_ended_by_length} cut at their limit, {one.num_ended_by_stop} stopped{lengths}"
 
 
 def _four(value: float | None) -> str:
