@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.replay.prepared import PreparedRequest, prepare
+from orchestrator.replay.prepared import PreparedRequest
 from orchestrator.replay.replay import replay_closed, replay_open
 from orchestrator.replay.server import (
     count_tokens,
@@ -20,7 +20,6 @@ __all__ = [
     "PreparedRequest",
     "Timing",
     "count_tokens",
-    "prepare",
     "read_records",
     "replay_closed",
     "replay_open",

@@ -1,14 +1,26 @@
 """A schedule's requests, each encoded when it is asked for, so that a long schedule need not lie in memory."""
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import Protocol, overload
 
 import numpy as np
 
 from adapters.openai import Dialect, encode_request
 from orchestrator.domain.endpoint import Endpoint
-from orchestrator.replay.prepared import PreparedRequest, PromptSource
+from orchestrator.replay.prepared import PreparedRequest
 from workloads.schedule import Schedule
+
+
+class PromptSource(Protocol):
+    """Makes the prompt of a schedule's request; `salt` changes the content and keeps what is shared."""
+
+    def token_ids(self, schedule: Schedule, index: int, *, salt: str) -> Sequence[int]:
+        """Return the prompt as token ids."""
+        ...
+
+    def text(self, schedule: Schedule, index: int, *, salt: str) -> str:
+        """Return the prompt as text."""
+        ...
 
 
 class EncodedRequests(Sequence[PreparedRequest]):
