@@ -137,7 +137,7 @@ class Budget(_Frozen):
     max_retries: int = Field(default=1, ge=0, description="of a Failed trial; an Infeasible one is never retried")
 
 
-LATER_FIELDS = ("client_workers", "load_nodes")
+LATER_FIELDS = {"client_workers": None, "load_nodes": None, "client_stays_awake": False}
 
 
 class DeploySpec(_Frozen):
@@ -156,12 +156,23 @@ class DeploySpec(_Frozen):
         ge=1,
         description="nodes of the Ray cluster that send, in turn; None: only the trial's own",
     )
+    client_stays_awake: bool = Field(
+        default=False,
+        description="whether the client burns its cores (client_cpus, with nothing else on them) to be exact",
+    )
     ready_timeout_s: float = Field(default=120.0, gt=0)
 
     @property
     def num_client_workers(self) -> int:
         """Return how many processes send."""
         return self.client_workers or self.load_nodes or len(self.client_cpus or (None,))
+
+    @model_validator(mode="after")
+    def _awake_on_cores_of_its_own(self) -> "DeploySpec":
+        shared = set(self.client_cpus or ()) & set(self.engine_cpus or self.client_cpus or ())
+        if self.client_stays_awake and (not self.client_cpus or shared):
+            raise ValueError("client_stays_awake needs client_cpus and engine_cpus, and none in both")
+        return self
 
     @model_validator(mode="after")
     def _nodes_are_rays(self) -> "DeploySpec":
@@ -171,9 +182,9 @@ class DeploySpec(_Frozen):
 
     @model_serializer(mode="wrap")
     def _without_absent_workers(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave absent workers out, so that studies without them keep the digest they had before there were any."""
+        """Leave out what is as it was before it could be said, so that older studies keep their digest."""
         values: dict[str, Any] = write(self)
-        return {key: value for key, value in values.items() if key not in LATER_FIELDS or value is not None}
+        return {key: value for key, value in values.items() if key not in LATER_FIELDS or value != LATER_FIELDS[key]}
 
 
 class StudySpec(_Frozen):

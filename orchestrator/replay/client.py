@@ -39,6 +39,7 @@ class Client:
     ) -> None:
         self.peak_in_flight = 0
         self.num_reconnects = 0
+        self.num_sent = 0
         self.request_prefix = request_prefix
         self._tell = tell
         self._target = target
@@ -57,6 +58,13 @@ class Client:
     def in_flight(self) -> int:
         """Count the requests that were sent and have no verdict."""
         return len(self._in_flight)
+
+    @property
+    def num_acts(self) -> int | None:
+        """Count sends and reads so far; None where reads are not the client's own and cannot be counted."""
+        if self._wires is None or self._target.tls is not None:
+            return None
+        return self.num_sent + self._wires.num_reads
 
     def exchange(self, request: PreparedRequest) -> Exchange:
         """Make an exchange ready to be sent; done before the window."""
@@ -81,6 +89,7 @@ class Client:
         exchange.deadline_ns = exchange.dispatched_ns + self._timeout_ns
         exchange.on_end = on_end
         self._in_flight[exchange] = None
+        self.num_sent += 1
         self.peak_in_flight = max(self.peak_in_flight, len(self._in_flight))
         self._carry(exchange)
 

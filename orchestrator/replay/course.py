@@ -1,5 +1,6 @@
 """One replay's course through its phases: warm-up and window while requests go out, then the drain."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from orchestrator.replay.client import Client
 from orchestrator.replay.flow import Monitor
 from orchestrator.replay.issue import Issuer
 from orchestrator.replay.supply import Supply
+from orchestrator.replay.vigil import Vigil
 from orchestrator.replay.watch import Watch
 
 
@@ -26,10 +28,12 @@ class Course:
     stop: threading.Event | None = None
     early_stop: str | None = None
     given_up_ns: int | None = None
+    stays_awake: bool = False
 
     async def run(self, start_ns: int, window: Window, *, drain_ns: int) -> Watch:
         """Go through all phases; nothing is in flight afterwards. Return what the watch saw."""
-        watch = Watch(self.now, window, self._tick)
+        vigil = self._keep_awake()
+        watch = Watch(self.now, window, self._tick, idle_ns=lambda: vigil.idle_ns if vigil is not None else 0)
         try:
             self.issuer.begin(start_ns, window)
             # What is overdue at the window's end goes out first: leaving it unsent would hide the client's own stall.
@@ -44,7 +48,15 @@ class Course:
             self.client.cancel_all("stopped" if self.is_stopped else reason)
         finally:
             watch.close()
+            if vigil is not None:
+                vigil.close()
         return watch
+
+    def _keep_awake(self) -> Vigil | None:
+        """Return what keeps the loop awake; None where it may sleep, or where its idle time could not be told."""
+        if not self.stays_awake or self.client.num_acts is None:
+            return None
+        return Vigil(asyncio.get_running_loop(), self.now, lambda: self.client.num_acts or 0)
 
     @property
     def is_stopped(self) -> bool:

@@ -36,12 +36,14 @@ def replay_open(  # noqa: PLR0913 - each says one thing of a replay, all but fou
     feed: RequestFeed | None = None,
     sink: RecordSink | None = None,
     monitor: Monitor | None = None,
+    stays_awake: bool = False,
 ) -> ReplayLog:
     """Send requests at absolute times, `offset_ns` after the start, whatever the server does.
 
     Blocks the calling thread, which must not run an event loop. `cpus` pins that thread; `stop` ends the replay early;
     `start_ns` gives several clients a common start. After `requests` come those of `feed`; records go to `sink`, or
     stand in the log where there is none; `monitor` may end the load early, which `early_stop` of the log then tells.
+    `stays_awake` keeps the thread from sleeping, for a core that it has to itself: waking up takes longer than waiting.
 
     Raises:
         InputError: endpoint or cores are of no use.
@@ -62,6 +64,7 @@ def replay_open(  # noqa: PLR0913 - each says one thing of a replay, all but fou
         feed=feed,
         sink=sink,
         monitor=monitor,
+        stays_awake=stays_awake,
     )
     with pinned(cpus):
         return session.run()
@@ -81,11 +84,12 @@ def replay_closed(  # noqa: PLR0913 - as in `replay_open`
     feed: RequestFeed | None = None,
     sink: RecordSink | None = None,
     monitor: Monitor | None = None,
+    stays_awake: bool = False,
 ) -> ReplayLog:
     """Keep `load.users` requests in flight: a user asks again when its answer has ended, taking the next request.
 
     A request's intended time is the moment its user became free. Where the requests are used up, the window ends.
-    `feed`, `sink` and `monitor` are those of `replay_open`.
+    `feed`, `sink`, `monitor` and `stays_awake` are those of `replay_open`.
 
     Raises:
         InputError: endpoint or cores are of no use.
@@ -106,6 +110,7 @@ def replay_closed(  # noqa: PLR0913 - as in `replay_open`
         feed=feed,
         sink=sink,
         monitor=monitor,
+        stays_awake=stays_awake,
     )
     with pinned(cpus):
         return session.run()

@@ -45,7 +45,7 @@ class Session:
     """What one replay does; `warm_connections` are open before it starts, `start_ns` None means at once.
 
     Requests are those of the sequence, then those of the feed. Records go to the sink, or stand in the log where there
-    is none. The monitor may end the load.
+    is none. The monitor may end the load. A session that stays awake burns its core, and is told of its tokens sooner.
     """
 
     requests: Sequence[PreparedRequest]
@@ -61,6 +61,7 @@ class Session:
     feed: RequestFeed | None = None
     sink: RecordSink | None = None
     monitor: Monitor | None = None
+    stays_awake: bool = False
 
     def run(self) -> ReplayLog:
         """Replay and return the log.
@@ -88,7 +89,15 @@ class Session:
         supply = Supply(self.requests, self.feed, client.exchange)
         supply.fill(limit=None)
         now = self.clock.now_ns
-        course = Course(client, self.make_issuer(supply, client, now), supply, now, self.monitor, self.stop)
+        course = Course(
+            client,
+            self.make_issuer(supply, client, now),
+            supply,
+            now,
+            self.monitor,
+            self.stop,
+            stays_awake=self.stays_awake,
+        )
         with _faults_raised(), silent_collector():
             try:
                 await client.warm(self.warm_connections)

@@ -16,15 +16,23 @@ class Watch:
     """Ticks on absolute times; a loop that was blocked for long leaves one lag for each tick that it missed.
 
     `loop_lag_ns` is sampled from the window's start on; `cpu_ratio` is the calling thread's CPU time in the window
-    over its length, None before the window has ended.
+    over its length, less what `idle_ns` says was spent on waiting; None before the window has ended.
     """
 
-    def __init__(self, now: Callable[[], int], window: Window, on_tick: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        now: Callable[[], int],
+        window: Window,
+        on_tick: Callable[[int], None],
+        *,
+        idle_ns: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.loop_lag_ns: array[int] = array("q")
         self.cpu_ratio: float | None = None
         self._now = now
         self._window = window
         self._on_tick = on_tick
+        self._idle_ns = idle_ns
         self._due_ns = now() + TICK_NS
         self._cpu_began: tuple[int, int] | None = None
         self._waiter: tuple[Callable[[int], bool], asyncio.Future[None]] | None = None
@@ -40,8 +48,11 @@ class Watch:
     def end_window(self, now_ns: int) -> None:
         """Know that the window has ended, at its own end or earlier; one that no two ticks saw has no CPU time."""
         if self._cpu_began is not None and self.cpu_ratio is None and now_ns > self._cpu_began[0]:
-            began_ns, cpu_ns = self._cpu_began
-            self.cpu_ratio = (time.thread_time_ns() - cpu_ns) / (now_ns - began_ns)
+            began_ns, busy_ns = self._cpu_began
+            self.cpu_ratio = max(0.0, (self._busy_ns() - busy_ns) / (now_ns - began_ns))
+
+    def _busy_ns(self) -> int:
+        return time.thread_time_ns() - self._idle_ns()
 
     def close(self) -> None:
         """Tick no more."""
@@ -50,7 +61,7 @@ class Watch:
     def _tick(self) -> None:
         now_ns = self._now()
         if self._cpu_began is None and now_ns >= self._window.start_ns:
-            self._cpu_began = (now_ns, time.thread_time_ns())
+            self._cpu_began = (now_ns, self._busy_ns())
         while self._due_ns <= now_ns:
             if now_ns >= self._window.start_ns:
                 self.loop_lag_ns.append(now_ns - self._due_ns)

@@ -97,11 +97,12 @@ class Wire:
 
 
 class Wires:
-    """All wires of one replay; one reader of the event loop stands for all their sockets."""
+    """All wires of one replay; one reader of the event loop stands for all their sockets. Counts when it was called."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], int]) -> None:
         self._loop = loop
         self._now = now
+        self.num_reads = 0
         self._wires: dict[int, Wire] = {}
         self._epoll = select.epoll()
         loop.add_reader(self._epoll.fileno(), self._read)
@@ -129,6 +130,7 @@ class Wires:
 
     def _read(self) -> None:
         """Read each socket once, at most `READ_BURST` of them: what is due to be sent comes in between."""
+        self.num_reads += 1
         now, wires = self._now, self._wires
         for descriptor, events in self._epoll.poll(0, READ_BURST):
             wire = wires.get(descriptor)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 
 from orchestrator.domain.distribution import Distribution, Interval, Part
+from orchestrator.domain.fidelity import Verdict
 from orchestrator.domain.measurement import Measurement, Rate
 from orchestrator.domain.slo import Slo
 from orchestrator.domain.study_record import TrialRecord
@@ -40,9 +41,9 @@ def draw_trial(trial: TrialRecord, *, slo: Slo | None = None, fmt: Format = "png
 
     Bars are 95 % intervals, where there are any.
     """
-    measurements = sorted(trial.measurements, key=lambda one: one.step)
+    measurements = _drawn(trial)
     with style():
-        title = f"{trial_label(trial)}: latency and throughput against offered load"
+        title = f"{trial_label(trial)}: latency and throughput against offered load{_left_out([trial])}"
         made = figure(title, size_in=(9.6, 7.2), is_simulated=trial.is_simulated)
         axes = made.subplots(2, 2)
         for panel, place in zip(_latency_panels(slo), axes.flat, strict=False):
@@ -60,7 +61,7 @@ def draw_overlay(trials: Sequence[TrialRecord], *, slo: Slo | None = None, fmt: 
     note = f" (the first {MAX_OVERLAID} of {len(measured)})" if len(shown) < len(measured) else ""
     with style():
         made = figure(
-            f"All trials against offered load{note}",
+            f"All trials against offered load{note}{_left_out(shown)}",
             size_in=(9.6, 7.0 + 0.2 * len(shown)),
             is_simulated=any(one.is_simulated for one in shown),
         )
@@ -68,9 +69,20 @@ def draw_overlay(trials: Sequence[TrialRecord], *, slo: Slo | None = None, fmt: 
         for panel, place in zip(_overlay_panels(slo), axes.flat, strict=True):
             for index, trial in enumerate(shown):
                 _draw_overlaid(place, panel, trial, index)
-            _finish(place, panel, [one for trial in shown for one in trial.measurements])
+            _finish(place, panel, [one for trial in shown for one in _drawn(trial)])
         made.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=1)
         return render(made, fmt)
+
+
+def _drawn(trial: TrialRecord) -> list[Measurement]:
+    """Return a trial's measurements by rising load, but for those that the client calls invalid."""
+    valid = (one for one in trial.measurements if one.fidelity.verdict is not Verdict.INVALID)
+    return sorted(valid, key=lambda one: one.step)
+
+
+def _left_out(trials: Sequence[TrialRecord]) -> str:
+    count = sum(len(trial.measurements) - len(_drawn(trial)) for trial in trials)
+    return f" (without {count} invalid measurement{'s' * (count > 1)})" if count else ""
 
 
 def _latency_panels(slo: Slo | None) -> tuple[_Panel, ...]:
@@ -217,7 +229,7 @@ def _draw_throughput(axes: Axes, measurements: Sequence[Measurement]) -> None:
 
 
 def _draw_overlaid(axes: Axes, panel: _Panel, trial: TrialRecord, index: int) -> None:
-    measurements = sorted(trial.measurements, key=lambda one: one.step)
+    measurements = _drawn(trial)
     colour = PALETTE[index % len(PALETTE)]
     for line in panel.lines:
         is_intended = line.label == FROM_INTENDED

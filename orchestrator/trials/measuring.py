@@ -65,6 +65,7 @@ def measure(site: Site, load: OfferedLoad, collector: Collector) -> Measurement:
         cpus=study.deploy.client_cpus,
         workers=study.deploy.num_client_workers,
         launch=site.launch,
+        stays_awake=study.deploy.client_stays_awake,
     )
     _prove_alive(site, target)
     telemetry = collector.snapshot()

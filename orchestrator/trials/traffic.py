@@ -126,6 +126,7 @@ def offer(  # noqa: PLR0913 - what may differ between two loads, named
     launch: Launch | None = None,
     records_path: Path | None = None,
     monitor: Monitor | None = None,
+    stays_awake: bool = False,
 ) -> ReplayLog:
     """Replay one load.
 
@@ -133,7 +134,7 @@ def offer(  # noqa: PLR0913 - what may differ between two loads, named
     `cpus`; several, or what `launch` starts on other nodes, are processes of their own with a core each. With
     `records_path` a process of its own sends in any case, and records go to that file while they come; the log's are
     then read from it. `monitor` may end the load early; None: an open loop is ended where it outgrows the server, if
-    the window says so.
+    the window says so. `stays_awake` is for cores that the client has to itself.
 
     Raises:
         InputError: endpoint or cores are of no use.
@@ -155,11 +156,21 @@ def offer(  # noqa: PLR0913 - what may differ between two loads, named
             to,
             load=load,
             timing=timing,
-            crew=Crew(count, cpus, launch or launch_process),
+            crew=Crew(count, cpus, launch or launch_process, stays_awake=stays_awake),
             dialect=dialect,
             monitor=monitor,
             records_path=records_path,
         )
     replay: Callable[..., ReplayLog] = replay_open if isinstance(load, OpenLoad) else replay_closed
     requests = tuple(traffic.requests)
-    return replay(requests, to, load=load, timing=timing, clock=clock, dialect=dialect, cpus=cpus, monitor=monitor)
+    return replay(
+        requests,
+        to,
+        load=load,
+        timing=timing,
+        clock=clock,
+        dialect=dialect,
+        cpus=cpus,
+        monitor=monitor,
+        stays_awake=stays_awake,
+    )

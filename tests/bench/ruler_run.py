@@ -109,7 +109,9 @@ def replay(url: str, offsets_ns: Sequence[int], *, tokens: int, cpus: Sequence[i
     span_s = (offsets_ns[-1] + 1) / NS_PER_S
     timing = Timing(WARMUP_S, max(0.1, span_s - WARMUP_S), DRAIN_S, TIMEOUT_S)
     load = OpenLoad(rate_rps=len(requests) / span_s)
-    return replay_open(requests, Endpoint(url, MODEL), load=load, timing=timing, dialect=dialect, cpus=cpus)
+    return replay_open(
+        requests, Endpoint(url, MODEL), load=load, timing=timing, dialect=dialect, cpus=cpus, stays_awake=True
+    )
 
 
 def constant_ns(rate_rps: float, measure_s: float) -> list[int]:

@@ -19,6 +19,7 @@ class Order:
     timing: Timing
     dialect: Dialect
     cpus: tuple[int, ...] | None
+    stays_awake: bool = False
 
     def spell(self) -> bytes:
         """Return the order as a frame; it carries the key, so it goes through the pipe and never into a command."""

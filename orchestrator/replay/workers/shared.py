@@ -28,13 +28,14 @@ class Crew:
     """Who sends: how many workers, their cores in turn (None: any), and how one is started.
 
     The coordinator is kept on `coordinator_cpus`; None are those of workers on this machine, so that it leaves an
-    engine on the other cores alone.
+    engine on the other cores alone. Workers that stay awake have their cores to themselves, the coordinator apart.
     """
 
     workers: int
     cpus: tuple[int, ...] | None = None
     launch: Launch = launch_process
     coordinator_cpus: tuple[int, ...] | None = None
+    stays_awake: bool = False
 
     @property
     def own_cpus(self) -> tuple[int, ...] | None:
@@ -68,7 +69,7 @@ def replay_shared(
     """
     shares = share_out(load, crew.workers)
     orders = [
-        Order(endpoint=endpoint, load=share, timing=timing, dialect=dialect or Dialect(), cpus=cores)
+        Order(endpoint, share, timing, dialect or Dialect(), cores, stays_awake=crew.stays_awake)
         for share, cores in zip(shares, cores_of(crew.cpus, len(shares)), strict=True)
     ]
     gatherer = _gatherer(records_path)

@@ -56,6 +56,7 @@ def _replay(order: Order, inbox: Inbox, outbox: Outbox, *, clock: Clock, start_n
         "feed": inbox,
         "sink": outbox,
         "monitor": inbox,
+        "stays_awake": order.stays_awake,
     }
     match order.load:
         case OpenLoad() as load:

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.image import imread
 
+from orchestrator.domain.fidelity import Verdict
 from orchestrator.domain.load import ClosedLoad
 from orchestrator.domain.outcome import Completed
 from orchestrator.domain.study_record import TrialEvidence, TrialRecord
@@ -100,3 +101,11 @@ def test_simulated_figures_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_equal_figures_give_equal_bytes() -> None:
     assert draw_trial(a_completed_trial(), fmt="svg") == draw_trial(a_completed_trial(), fmt="svg")
+
+
+def test_a_load_that_the_client_calls_invalid_is_not_drawn(lines: dict[str, list[list[float]]]) -> None:
+    sound = a_measurement(4.0).fidelity
+    invalid = sound.model_copy(update={"verdict": Verdict.INVALID, "reasons": ("the client was late",)})
+    measurements = (a_measurement(1.0), a_measurement(2.0, fidelity=invalid), a_measurement(4.0))
+    draw_trial(TrialRecord(a_trial(), {}, measurements, None, None))
+    assert lines["offered"][0] == [1.0, 4.0]
