@@ -6,11 +6,11 @@ import typer
 
 from orchestrator.cli import replay_options as options
 from orchestrator.cli.arrival_patterns import with_arrivals
-from orchestrator.cli.offered_loads import loads_of, parse_cores, parse_ramp
+from orchestrator.cli.offered_loads import loads_of, parse_ramp
 from orchestrator.cli.offered_traffic import changed, choose_workload, scaled
 from orchestrator.cli.options import DEFAULT_KEY_ENV, Json, KeyEnv, Model
-from orchestrator.cli.replay_plan import ReplayPlan, settle, slo_of, window_of
-from orchestrator.cli.replay_walk import Client, Output, walk, watching
+from orchestrator.cli.replay_plan import ReplayPlan, chosen_proxy, settle, slo_of, window_of
+from orchestrator.cli.replay_walk import Output, client_of, walk, watching
 from orchestrator.trials.remote import find_target
 
 app = typer.Typer()
@@ -22,6 +22,7 @@ def replay(
     url: options.Url,
     model: Model = None,
     api_key_env: KeyEnv = DEFAULT_KEY_ENV,
+    proxy: options.Proxy = None,
     tokenizer: options.Tokenizer = None,
     metrics_url: options.MetricsUrl = None,
     no_metrics: options.NoMetrics = False,
@@ -32,6 +33,7 @@ def replay(
     cv: options.Cv = None,
     workers: options.Workers = None,
     cpus: options.Cpus = None,
+    stay_awake: options.StayAwake = False,
     workload: options.WorkloadName = None,
     trace: options.TraceFile = None,
     trace_start: options.TraceStart = 0.0,
@@ -75,7 +77,8 @@ def replay(
     asked = changed(named, {"source": arriving, "lengths": lengths, "stop": stop, "dialect": dialect, "seed": seed})
     slo = slo_of(slo_ttft, slo_tpot, slo_e2e, attainment=slo_attainment)
     plan = settle(ReplayPlan(asked, loads_of(rate, users, slope), window, requests, slo))
-    client = Client(workers, parse_cores(cpus))
-    target, server = find_target(url, model=model, key=os.environ.get(api_key_env), tokenizer=tokenizer)
+    client = client_of(workers, cpus, stays_awake=stay_awake)
+    key, way = os.environ.get(api_key_env), chosen_proxy(proxy, url)
+    target, server = find_target(url, model=model, key=key, tokenizer=tokenizer, proxy=way)
     with watching(target, server, plan, metrics_url=metrics_url, is_wanted=not no_metrics) as watcher:
         walk(plan, target, server, watcher=watcher, client=client, output=Output(json, records, mlflow, store))

@@ -16,6 +16,13 @@ PROMISE = "Promise (SLO)"
 RESULT = "Result"
 
 Url = Annotated[str, typer.Option(help="The server's address, such as http://127.0.0.1:8000.", rich_help_panel=SERVER)]
+Proxy = Annotated[
+    str | None,
+    typer.Option(
+        help="Go through this http proxy; `env`: the environment's. Left out: straight, whatever the environment says.",
+        rich_help_panel=SERVER,
+    ),
+]
 Tokenizer = Annotated[
     Path | None,
     typer.Option(help="The model's tokenizer.json, for token-exact prompts.", rich_help_panel=SERVER),
@@ -57,6 +64,13 @@ Workers = Annotated[
 ]
 Cpus = Annotated[
     str | None, typer.Option(help="Cores of the client, such as 0 or 0,1; any where left out.", rich_help_panel=LOAD)
+]
+
+StayAwake = Annotated[
+    bool,
+    typer.Option(
+        "--stay-awake", help="Burn the cores of --cpus, with nothing else on them, to be exact.", rich_help_panel=LOAD
+    ),
 ]
 
 WorkloadName = Annotated[

@@ -1,15 +1,18 @@
-"""What a replay will do, worked out before anything is sent: window, loads, workload, promise."""
+"""What a replay will do, worked out before anything is sent: proxy, window, loads, workload, promise."""
 
 from dataclasses import dataclass
 
+from orchestrator.cli.output import say
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.load import ClosedLoad, OfferedLoad, OpenLoad
 from orchestrator.domain.slo import Slo
 from orchestrator.domain.window import WindowSpec
+from orchestrator.replay.proxy import environment_proxy
 from workloads.workload import TraceSource, Workload
 
 DEFAULT_DURATION_S = 30.0
 DEFAULT_WARMUP_S = 2.0
+PROXY_OF_ENVIRONMENT = "env"
 LONGEST_S = 86_400.0  # of a closed loop that ends by its number of requests
 NS_PER_S = 1_000_000_000
 
@@ -58,6 +61,16 @@ def window_of(
         request_timeout_s=timeout_s,
         stop_when_saturated=not keeps_going,
     )
+
+
+def chosen_proxy(asked: str | None, url: str) -> str | None:
+    """Return the proxy that is asked for; the environment's only where that is asked for, None to go straight."""
+    if asked != PROXY_OF_ENVIRONMENT:
+        return asked
+    found = environment_proxy(url)
+    if found is None:
+        say("--proxy env: the environment names no proxy for this address; requests go straight")
+    return found
 
 
 def slo_of(ttft_s: float | None, tpot_s: float | None, e2e_s: float | None, *, attainment: float) -> Slo | None:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.cli.countdown import Countdown
+from orchestrator.cli.offered_loads import parse_cores
 from orchestrator.cli.options import DEFAULT_STORE
 from orchestrator.cli.output import emit_text, say
 from orchestrator.cli.replay_plan import ReplayPlan
 from orchestrator.cli.replay_result import emit_loads, records_path, refuse_useless
 from orchestrator.domain.clock import SystemClock, utc_now
-from orchestrator.domain.errors import MeasurementRefusedError
+from orchestrator.domain.errors import InputError, MeasurementRefusedError
 from orchestrator.domain.load import OfferedLoad
+from orchestrator.replay.proxy import parse_proxy
 from orchestrator.trials.remote import Visit, Watcher, visit
 from orchestrator.trials.traffic import Target
 
@@ -33,10 +35,22 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How many processes send, and on which cores; None leaves both to the client."""
+    """How many processes send, and on which cores (None leaves both to the client), which they may burn."""
 
     workers: int | None = None
     cpus: tuple[int, ...] | None = None
+    stays_awake: bool = False
+
+
+def client_of(workers: int | None, cpus: str | None, *, stays_awake: bool) -> Client:
+    """Return the client that a person asks for.
+
+    Raises:
+        InputError: the cores cannot be read, or it is to burn cores that are not named.
+    """
+    if stays_awake and cpus is None:
+        raise InputError("--stay-awake burns the client's cores; name them with --cpus, and run nothing else on them")
+    return Client(workers, parse_cores(cpus), stays_awake=stays_awake)
 
 
 @contextmanager
@@ -49,6 +63,10 @@ def watching(
     """
     is_long = any(plan.planned_s(load) >= LEAST_SAMPLED_S for load in plan.loads)
     if not is_wanted or not (is_long or metrics_url is not None):
+        yield None
+        return
+    if target.endpoint.proxy is not None and metrics_url is None:
+        say("no metrics of the server are sampled: requests go through a proxy, and metrics do not; see --metrics-url")
         yield None
         return
     from orchestrator.trials.scraping import open_collector  # noqa: PLC0415 - only what this replay needs is imported
@@ -116,14 +134,17 @@ def _visit(
             requests=count,
             watcher=watcher,
             workers=client.workers,
+            stays_awake=client.stays_awake,
         )
 
 
 def _announcement(plan: ReplayPlan, load: OfferedLoad, target: Target, server: str) -> str:
     window, count = plan.window, plan.requests
     ends = f"{count} requests" if count is not None else f"{window.measure_s:g} s"
+    proxy = target.endpoint.proxy
+    way = "" if proxy is None else f" by way of the proxy {parse_proxy(proxy).authority}"
     return (
-        f"{target.endpoint.base_url}: {server} serving {target.endpoint.model}; "
+        f"{target.endpoint.base_url}{way}: {server} serving {target.endpoint.model}; "
         f"{load} for {ends} after {window.warmup_s:g} s warm-up"
     )
 
@@ -148,6 +169,7 @@ def _record(plan: ReplayPlan, target: Target, visits: list[Visit], *, output: Ou
     from orchestrator.tracking.visits import EXPERIMENT, ReplayRecord, record_replay  # noqa: PLC0415
 
     now = utc_now(SystemClock())
+    proxy = target.endpoint.proxy
     record = ReplayRecord(
         replay_id=f"replay-{secrets.token_hex(6)}",
         url=target.endpoint.base_url,
@@ -158,6 +180,7 @@ def _record(plan: ReplayPlan, target: Target, visits: list[Visit], *, output: Ou
             "loads": ", ".join(map(str, plan.loads)),
             "window": plan.window.model_dump(mode="json", exclude=None if plan.requests is None else {"measure_s"}),
             "requests": plan.requests,
+            "proxy": None if proxy is None else parse_proxy(proxy).authority,
             "slo": None if plan.slo is None else plan.slo.model_dump(mode="json", exclude_none=True),
         },
         measurements=[one.measurement for one in visits],

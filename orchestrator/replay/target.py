@@ -1,6 +1,6 @@
 """A server's address taken apart once, before the window: what to connect to and the head of every request.
 
-Holds the key only inside the head; ignores proxies, as nothing here asks for them.
+Holds the key only inside the head; knows no proxy but the one that the endpoint asks for.
 """
 
 import socket
@@ -13,6 +13,8 @@ from adapters.openai import Dialect
 from orchestrator.domain.endpoint import Endpoint
 from orchestrator.domain.errors import InputError
 from orchestrator.domain.records import ClientPath
+from orchestrator.replay.proxy import Proxy, proxy_to, spell_authority
+from orchestrator.replay.redaction import refuse_credentials
 
 PROBE_TIMEOUT_S = 5.0
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -33,7 +35,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where requests go. `server_name` is what TLS must prove; `key` is never shown."""
+    """Where requests go, and by way of which proxy. `server_name` is what TLS must prove; `key` is never shown."""
 
     host: str
     port: int
@@ -42,6 +44,7 @@ class Target:
     keeps_alive: bool
     key: str | None = field(default=None, repr=False)
     socket_path: str | None = None
+    proxy: Proxy | None = None
 
     @property
     def server_name(self) -> str | None:
@@ -51,22 +54,26 @@ class Target:
     @property
     def client_path(self) -> ClientPath:
         """Say how requests travel there."""
+        if self.proxy is not None:
+            return ClientPath.PROXY
         if self.socket_path is not None:
             return ClientPath.UNIX
         return ClientPath.TLS if self.tls else ClientPath.DIRECT
 
     def head(self, request_id: str, body_bytes: int) -> bytes:
-        """Return a request's line and headers, up to and with the empty line."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        """Return a request's line and headers, up to and with the empty line; a proxy is told the whole address."""
+        host = self.host if self.socket_path is not None else spell_authority(self.host, self.port)
+        reader = None if self.tls else self.proxy
         lines = [
-            f"POST {self.path} HTTP/1.1",
-            f"Host: {host}" if self.socket_path is not None else f"Host: {host}:{self.port}",
+            f"POST {self.path} HTTP/1.1" if reader is None else f"POST http://{host}{self.path} HTTP/1.1",
+            f"Host: {host}",
             "Content-Type: application/json",
             "Accept: text/event-stream",
             f"X-Request-Id: {request_id}",
             f"Content-Length: {body_bytes}",
         ]
         lines += [f"Authorization: Bearer {self.key}"] if self.key else []
+        lines += [] if reader is None else reader.header_lines
         lines += [] if self.keeps_alive else ["Connection: close"]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -77,8 +84,9 @@ def parse_target(endpoint: Endpoint, dialect: Dialect) -> Target:
     A socket is `unix:///run/engine.sock`, or `http+unix://%2Frun%2Fengine.sock/prefix` where paths have a prefix.
 
     Raises:
-        InputError: it is none of these, or the key cannot stand in a header.
+        InputError: it is none of these, the key cannot stand in a header, or the proxy is of no use.
     """
+    refuse_credentials(endpoint.base_url)
     parts = urlsplit(endpoint.base_url)
     try:
         port = parts.port
@@ -99,6 +107,7 @@ def parse_target(endpoint: Endpoint, dialect: Dialect) -> Target:
         keeps_alive=dialect.capabilities.keeps_alive,
         key=endpoint.key,
         socket_path=socket_path,
+        proxy=proxy_to(endpoint.proxy, socket_path=socket_path),
     )
 
 
@@ -116,16 +125,20 @@ def _socket_path(parts: SplitResult) -> str | None:
 def resolve(target: Target) -> Address:
     """Return the first numeric address, IPv6 or IPv4, that takes a connection; the first of all where none does.
 
+    With a proxy it is the proxy's: the server's name is left to it.
+
     Raises:
         InputError: the name has no address.
     """
     if target.socket_path is not None:
         return Address(target.socket_path, 0, socket.AF_UNIX)
+    host, port = (target.host, target.port) if target.proxy is None else (target.proxy.host, target.proxy.port)
     try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise InputError(f"no address for host {target.host!r}: {error}; check the URL") from error
-    addresses = [Address(str(entry[4][0]), target.port, entry[0]) for entry in found]
+        whose = "host" if target.proxy is None else "the proxy"
+        raise InputError(f"no address for {whose} {host!r}: {error}; check the URL") from error
+    addresses = [Address(str(entry[4][0]), port, entry[0]) for entry in found]
     return next(filter(_takes_connection, addresses), addresses[0])
 
 

@@ -45,21 +45,26 @@ class Visit:
     telemetry: Telemetry | None = None
 
 
-def find_target(url: str, *, model: str | None, key: str | None, tokenizer: Path | None) -> tuple[Target, str]:
+def find_target(
+    url: str, *, model: str | None, key: str | None, tokenizer: Path | None, proxy: str | None = None
+) -> tuple[Target, str]:
     """Ask a server who it is and what it serves; return the target and the kind of server.
+
+    Questions go through `proxy`, where one is named, and so will what is sent to the target.
 
     Raises:
         InputError: nothing answers, or the model is not served; the served names are listed.
     """
     base_url = url.rstrip("/").removesuffix("/v1")
-    served = served_models(base_url, key)
+    served = served_models(base_url, key, proxy=proxy)
     if model is None and len(served) != 1:
         raise InputError(f"{url}: serves {len(served)} models ({', '.join(served)}); choose one with --model")
     chosen = model if model is not None else served[0]
     if chosen not in served:
         raise InputError(f"{url}: does not serve {chosen!r}; it serves {', '.join(served)}")
-    kind = server_kind(base_url, key)
-    endpoint, capabilities = Endpoint(base_url, chosen, key=key), KNOWN_SERVERS.get(kind, STRANGER)
+    kind = server_kind(base_url, key, proxy=proxy)
+    endpoint = Endpoint(base_url, chosen, key=key, proxy=proxy)
+    capabilities = KNOWN_SERVERS.get(kind, STRANGER)
     if tokenizer is not None:
         return Target(endpoint, capabilities, tokenizer), kind
     return Target(endpoint, capabilities, None, _tokens_per_character(endpoint)), kind
@@ -68,9 +73,10 @@ def find_target(url: str, *, model: str | None, key: str | None, tokenizer: Path
 def _tokens_per_character(endpoint: Endpoint) -> float:
     """Ask the server how many tokens a piece of the prompts' text has: by its tokenizer, else by its usage."""
     text = english_corpus().text[SAMPLE]
-    count = count_tokens(endpoint.base_url, text, endpoint.key)
+    url, key, proxy = endpoint.base_url, endpoint.key, endpoint.proxy
+    count = count_tokens(url, text, key, proxy=proxy)
     if count is None:
-        count = count_tokens_by_usage(endpoint.base_url, text, endpoint.model, endpoint.key)
+        count = count_tokens_by_usage(url, text, endpoint.model, key, proxy=proxy)
     return count / len(text) if count else ENGLISH_TOKENS_PER_CHARACTER
 
 
@@ -99,10 +105,12 @@ def visit(  # noqa: PLR0913 - what may differ between two visits, named
     requests: int | None = None,
     watcher: Watcher | None = None,
     workers: int | None = None,
+    stays_awake: bool = False,
 ) -> Visit:
     """Offer one load to a server and say what came of it; its prompts are salted with the time.
 
-    `requests` ends the window after so many of them, `watcher` samples the server meanwhile, `workers` processes send.
+    `requests` ends the window after so many of them, `watcher` samples the server meanwhile, `workers` processes send,
+    and stay awake on cores that they have to themselves.
 
     Raises:
         InputError: the server does not answer, or endpoint or cores are of no use.
@@ -118,7 +126,17 @@ def visit(  # noqa: PLR0913 - what may differ between two visits, named
     traffic, window = (make(window), window) if requests is None else counted(make, load, window, requests=requests)
     if watcher is not None:
         watcher.await_ready()
-    log = offer(traffic, load, window, target=target, route=workload.dialect, clock=clock, cpus=cpus, workers=workers)
+    log = offer(
+        traffic,
+        load,
+        window,
+        target=target,
+        route=workload.dialect,
+        clock=clock,
+        cpus=cpus,
+        workers=workers,
+        stays_awake=stays_awake,
+    )
     telemetry = None if watcher is None else watcher.snapshot()
     facts = MeasurementFacts(
         trial_digest=digest({"server": server, "url": target.endpoint.base_url, "model": target.endpoint.model}),

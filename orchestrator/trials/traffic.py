@@ -105,7 +105,7 @@ def check_lora(workload: Workload, endpoint: Endpoint) -> None:
     """
     if not workload.lora:
         return
-    served = served_models(endpoint.base_url, endpoint.key)
+    served = served_models(endpoint.base_url, endpoint.key, proxy=endpoint.proxy)
     missing = sorted(workload.lora.keys() - set(served))
     if missing:
         raise MeasurementRefusedError(

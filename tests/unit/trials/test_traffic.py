@@ -28,7 +28,7 @@ def test_a_stop_is_called_forced_only_where_it_is_forced(
 
 
 def test_adapters_that_the_engine_does_not_serve_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traffic, "served_models", lambda _url, _key: ["base", "sql"])
+    monkeypatch.setattr(traffic, "served_models", lambda _url, _key, **_more: ["base", "sql"])
     check_lora(Workload(lora={"sql": 0.5}), ENDPOINT)
     with pytest.raises(
         MeasurementRefusedError, match="asks chat, which the engine does not serve; it serves base, sql"
