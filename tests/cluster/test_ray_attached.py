@@ -2,13 +2,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from orchestrator.deploy.lease import STATE_NAME
 from orchestrator.deploy.leftovers import await_end, read_processes
-from tests.cluster.heads import ROOT, Head
+from tests.cluster.heads import ROOT, Head, ray_head
 
 pytestmark = pytest.mark.cluster
 
@@ -23,6 +24,13 @@ ray.init("auto", log_to_driver=False)
 serve.run(Theirs.bind(), name="theirs", route_prefix="/theirs")
 """
 SESSION = "from orchestrator.cluster.session import ray_session\nwith ray_session(): pass"
+
+
+@pytest.fixture(scope="module")
+def head() -> Iterator[Head]:
+    """Return a head of its own: what is counted here is every application of the cluster."""
+    with ray_head(cpus=4) as running:
+        yield running
 
 
 def python(head: Head, code: str) -> str:
