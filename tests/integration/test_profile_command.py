@@ -206,7 +206,8 @@ def test_markup_in_a_files_name_is_printed_as_it_is(trace: Path) -> None:
 
 def test_on_a_terminal_a_bar_shows_bytes_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(reading, "progress", Console(file=screen, force_terminal=True, width=120))
+    console = Console(file=screen, force_terminal=True, width=120)
+    monkeypatch.setattr(reading, "progress_console", lambda: console)
     with reading.watch_reading(Path("big[1].csv")) as watch:
         assert watch is not None
         watch(500_000, 2_000_000)
